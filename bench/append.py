@@ -14,10 +14,10 @@ from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import REGION, Tables, make_tables
 
 from bench.report import Spread, print_figures, print_table
+from tidings.app.wiring.chats import build_chat_store
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
-from tidings.chats.store import DynamoChatStore
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
@@ -32,7 +32,7 @@ from tidings.messages.store.entry_items import entry_item
 from tidings.messages.store.log import ABSENT
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
-from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
@@ -60,7 +60,10 @@ class AppendPaths:
     def __init__(self, client: DynamoClient, tenant: str, key_file: Path) -> None:
         self.client = client
         self.tenant = TenantId(tenant)
-        rows, log = DynamoChatStore(client, SystemClock()), DynamoMessageLog(client, SystemClock())
+        rows, log = (
+            build_chat_store(client, SystemClock(), initial_epoch),
+            DynamoMessageLog(client, SystemClock()),
+        )
         appends = Appender(AppendDeps(log, rows.member_status, SystemClock(), epoch=initial_epoch))
         self.manage = ChatCommands(rows, appends)
         tenants = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())

@@ -30,8 +30,8 @@ from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.pubsub import ChannelEvent, ChannelMessage
-from tidings.schema.tables.patterns import chats as chat_patterns
 from tidings.schema.tables.patterns import delivery as delivery_patterns
+from tidings.schema.tables.patterns import messages as chat_patterns
 from tidings.schema.topics.model import MESSAGES_DEAD
 
 _CONTENT = bytes(160)

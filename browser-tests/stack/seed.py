@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.chats import build_chat_row_reader, build_chat_services
+from tidings.app.wiring.chats import build_chat_row_reader, build_chat_services, build_chat_store
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
 from tidings.chats.model import MemberStatus
 from tidings.chats.queries import DirectChatCache
-from tidings.chats.store import DynamoChatStore
 from tidings.delivery.store import DynamoChatRowReader
-from tidings.installation.store import InstallationStore
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.sender import Content, MessageSender
@@ -40,18 +38,17 @@ async def seed(target: Target, count: int) -> None:
         open_key_ring(settings, client, clock) as ring,
         open_publisher(settings) as publisher,
     ):
-        installation = await InstallationStore(client, clock).read()
-        epoch = installation.epoch if installation is not None else 0
+        epoch = await read_epoch(client, clock)
         services = build_chat_services(
             client,
             make_user_key_ring(settings, client, ring, clock),
             clock,
             KafkaCommitPublisher(publisher).publish,
-            DirectChatCache(DynamoChatStore(client, clock)).intervals,
-            epoch=lambda: epoch,
+            DirectChatCache(build_chat_store(client, clock, epoch)).intervals,
+            epoch=epoch,
         )
         last = await send_all(services.sender, target, count)
-        await wait_delivered(build_chat_row_reader(client, lambda: epoch), target, last)
+        await wait_delivered(build_chat_row_reader(client, epoch), target, last)
 
 
 async def send_all(sender: MessageSender[MemberStatus], target: Target, count: int) -> int:

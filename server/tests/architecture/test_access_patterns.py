@@ -131,13 +131,13 @@ def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from tidings.schema.tables.patterns.chats import APPEND\n",
-        "from tidings.schema.tables.patterns.chats import APPEND as PUT_ENTRY\nuse(PUT_ENTRY)\n",
-        "from tidings.schema.tables.patterns import chats\nuse(chats.APPEND)\n",
-        "from tidings.schema.tables.patterns import chats as ways\nuse(ways.APPEND)\n",
-        "from tidings.schema.tables import patterns\nuse(patterns.chats.APPEND)\n",
-        "import tidings.schema.tables.patterns.chats\nuse(tidings.schema.tables.patterns.chats.APPEND)\n",
-        "import tidings.schema.tables.patterns.chats as ways\nuse(ways.APPEND)\n",
+        "from tidings.schema.tables.patterns.messages import APPEND\n",
+        "from tidings.schema.tables.patterns.messages import APPEND as PUT_ENTRY\nuse(PUT_ENTRY)\n",
+        "from tidings.schema.tables.patterns import messages\nuse(messages.APPEND)\n",
+        "from tidings.schema.tables.patterns import messages as ways\nuse(ways.APPEND)\n",
+        "from tidings.schema.tables import patterns\nuse(patterns.messages.APPEND)\n",
+        "import tidings.schema.tables.patterns.messages\nuse(tidings.schema.tables.patterns.messages.APPEND)\n",
+        "import tidings.schema.tables.patterns.messages as ways\nuse(ways.APPEND)\n",
     ],
 )
 def test_a_used_pattern_is_found_however_it_is_imported(source: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tidings.app.wiring import chat_permissions
 from tidings.chats.model import Membership
+from tidings.chats.store.reconciler import MembershipReconciler
 from tidings.connections import store as routing_store
 from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan
@@ -188,6 +189,15 @@ def believes_rows() -> None:
     EpochReconciler.__init__ = init  # type: ignore[method-assign]
 
 
+def believes_memberships() -> None:
+    """Trust rows of members and chats of any epoch, even where the log says something else."""
+
+    def is_reconciled(*_: object) -> bool:
+        return True
+
+    MembershipReconciler.is_reconciled = is_reconciled  # type: ignore[assignment]
+
+
 def takes_silence_for_absence() -> None:
     """Treat a key whose Redis shard does not answer as a key that does not exist."""
     honest = routing_store.call_each
@@ -229,6 +239,7 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         appends_what_it_refuses,
         keeps_the_epoch,
         believes_rows,
+        believes_memberships,
         takes_silence_for_absence,
         ignores_mutes,
         ignores_bans,

@@ -6,7 +6,17 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from model import batches, changes, checks, entry_shapes, epochs, gap_filling, restrictions, watermark_raise
+from model import (
+    batches,
+    changes,
+    checks,
+    entry_shapes,
+    epochs,
+    gap_filling,
+    restored_members,
+    restrictions,
+    watermark_raise,
+)
 from model.append import Append
 from model.explore import Explored, Model, explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M, X, Y
@@ -62,6 +72,12 @@ def _epochs(scenario: str, what: str, parts: epochs.Scenario) -> Bounds:
     return Bounds("epochs", scenario, what, lambda mutant: epochs.Epochs(parts, mutant))
 
 
+def _restored(scenario: str, what: str, parts: restored_members.Scenario) -> Bounds:
+    return Bounds(
+        "restored_members", scenario, what, lambda mutant: restored_members.RestoredMembers(parts, mutant)
+    )
+
+
 GONE, BACK, OTHER = entry_shapes.THE_LEAVE, entry_shapes.THE_JOIN, entry_shapes.THE_X
 
 REMOVAL = _append("removal", "m 3 tries, leave 1, x 1", _REMOVAL, (0, 3, 1, 1), (0, 0, 0, 0))
@@ -85,6 +101,9 @@ INTERVALS = _raising(
 )
 RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scenario(3, 0, 3))
 ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scenario(2, 2, 2))
+MEMBERS = _restored(
+    "members", "3 old entries, 2 reads, 2 changes, 1 other", restored_members.Scenario(3, 1, 2, 2)
+)
 RESTRICTED = Bounds(
     "restrictions", "mute, ban, close", "m 2 tries, each change once", restrictions.Restrictions
 )
@@ -105,6 +124,7 @@ HELD = (
     INTERVALS,
     RESTORE,
     ROWS,
+    MEMBERS,
     RESTRICTED,
 )
 
@@ -126,6 +146,9 @@ HELD_WIDE = (
         "intervals", "m 4 tries, 3 others, leave, join", watermark_raise.Scenario(4, 2, 3, with_leave=True)
     ),
     _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scenario(3, 2, 3)),
+    _restored(
+        "members", "5 old entries, 3 reads, 3 changes, 2 others", restored_members.Scenario(5, 2, 3, 3)
+    ),
 )
 
 

@@ -16,6 +16,7 @@ from model.cases import (
     INTERVALS,
     LEFT,
     LEFT_AND_BACK,
+    MEMBERS,
     REMOVAL,
     RESTORE,
     RESTRICTED,
@@ -31,6 +32,7 @@ from model.entry_shapes import Mutant as Shaping
 from model.epochs import Mutant as Restoring
 from model.gap_filling import Mutant as Filling
 from model.promises import Promise
+from model.restored_members import Mutant as Comparing
 from model.restrictions import Mutant as Restricting
 from model.watermark_raise import Mutant as Raising
 
@@ -234,6 +236,22 @@ MISSING = (
     Rule(
         "After a restore the idempotency rows are rebuilt from the log.",
         Break(Restoring.ROWS_EMPTIED, ROWS, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "After a restore, a reader compares the row of a member with the log: the row may be ahead of it …",
+        Break(Comparing.ROW_TRUSTED, MEMBERS, Promise.MEMBERS),
+        Break(Comparing.NOT_CUT, MEMBERS, Promise.MEMBERS),
+        Break(Comparing.CUT_TO_HEAD, MEMBERS, Promise.MEMBERS),
+    ),
+    Rule(
+        "… or behind it, or missing.",
+        Break(Comparing.NOT_APPLIED, MEMBERS, Promise.MEMBERS),
+        Break(Comparing.MISSING_TRUSTED, MEMBERS, Promise.MEMBERS),
+    ),
+    Rule(
+        "The result is written if the row is as it was read, and a change is written to a row of the present epoch only.",
+        Break(Comparing.WRITTEN_ALWAYS, MEMBERS, Promise.ROW),
+        Break(Comparing.CHANGED_ANYWAY, MEMBERS, Promise.MEMBERS),
     ),
     Rule(
         "Mutes and freezes are entries of the log, so a sender is checked again after one of them.",

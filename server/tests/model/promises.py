@@ -12,6 +12,7 @@ class Promise(StrEnum):
     FENCED = "no entry of a removed member after the removal"
     ORDINAL = "an ordinal is the number of messages up to its entry"
     ROW = "a row agrees with the log"
+    MEMBERS = "a reader gets the membership that the log says"
     COMMITTED = "an ack means committed"
     KEPT = "an acknowledged sequence keeps its message"
     AGREED = "all tries of a message get the same answer"

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from model import batches, changes, checks, entry_shapes, epochs, gap_filling, restrictions, watermark_raise
+from model import (
+    batches,
+    changes,
+    checks,
+    entry_shapes,
+    epochs,
+    gap_filling,
+    restored_members,
+    restrictions,
+    watermark_raise,
+)
 from model.cases import (
     CATCH_UP,
     CHANGE,
@@ -16,6 +26,7 @@ from model.cases import (
     HELD,
     HELD_WIDE,
     LEFT_AND_BACK,
+    MEMBERS,
     REMOVAL,
     RESTORE,
     RETURN,
@@ -28,7 +39,17 @@ from model.log import CONFLICT, NOT_WRITTEN, REFUSED
 from model.mutants import BREAKS, MISSING, STATED, Break
 from model.page import PAGE, tables, with_tables
 
-MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes, restrictions)
+MODELS = (
+    batches,
+    changes,
+    checks,
+    epochs,
+    gap_filling,
+    watermark_raise,
+    entry_shapes,
+    restored_members,
+    restrictions,
+)
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
@@ -73,6 +94,8 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a refusal by the row that is right", CHANGE, lambda s: s.reported == REFUSED),
     ("a refusal that its row keeps", LEFT_AND_BACK, lambda s: s.row == (REFUSED, 1) and entry_shapes.THE_JOIN in s.log),
     ("an ack after `after` was raised", CATCH_UP, lambda s: s.reported > 0 and s.after > 3),
+    ("a member who was removed and added again after a restore", MEMBERS, lambda s: len(s.row.intervals) == 2 and s.row.epoch and s.log[-1].epoch if s.row else False),
+    ("a result that is too late", MEMBERS, lambda s: any(r and r.seen != s.row for r in s.readers)),
     ("an ack in the new epoch", RESTORE, lambda s: s.told_m.sequence > 0 and s.told_m.epoch == 1),
 ]  # fmt: skip
 

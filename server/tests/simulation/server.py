@@ -20,13 +20,15 @@ from simulation.wire import UPGRADE, Wire, WireSubscriber
 
 from tidings.accounts.model import Principal
 from tidings.app.wiring.chats import (
-    VisibilityStore,
     build_chat_lists,
     build_chat_row_reader,
     build_chat_row_writer,
     build_watermark_store,
 )
 from tidings.app.wiring.delivery import RedisPorts, build_worker
+from tidings.app.wiring.ephemeral import (
+    VisibilityStore,
+)
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
@@ -54,6 +56,7 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
 from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
 from tidings.messages.model import CommittedEvent, PermissionCheck
+from tidings.messages.past_log import PastLog
 from tidings.messages.ports import AppendDeps as LogWorld
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
@@ -147,7 +150,8 @@ class Gateway:
         self.process = process
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
-        reader, rows, edits = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditStore(client)
+        reader, edits = DynamoLogReader(client), DynamoEditStore(client)
+        rows = DynamoChatStore(client, clock, PastLog(reader, initial_epoch))
         publisher = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
             LogWorld(

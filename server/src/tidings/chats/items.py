@@ -1,16 +1,17 @@
 """Convert chats and memberships to items, and back."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tidings.chats.model import Chat, ChatType, JoinRule, Membership, Role
+from tidings.chats.model import SOME_MEMBERS, Chat, ChatType, Entrance, JoinRule, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Interval
-from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
+from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.schema.tables.items.chat_lists import BLOCK_SORT, INVITE_SORT
 from tidings.schema.tables.items.chats import chat_key, user_key
 
 
-def chat_item(chat: Chat, now: str) -> Attributes:
+def chat_item(chat: Chat, now: str, epoch: int) -> dict[str, ItemValue]:
     item: dict[str, ItemValue] = {
         "chat_id": chat_key(chat.key),
         "chat_type": chat.type.value,
@@ -21,7 +22,20 @@ def chat_item(chat: Chat, now: str) -> Attributes:
     }
     if chat.some_members:
         item["some_members"] = set(chat.some_members)
-    return item if chat.name is None else item | {"name": chat.name}
+    if chat.large_since is not None:
+        item["large_since"] = chat.large_since
+    if chat.name is not None:
+        item["name"] = chat.name
+    return item | epoch_attribute(epoch)
+
+
+def rules_of(chat: Chat) -> dict[str, ItemValue]:
+    return {"frozen": chat.is_frozen, "slow_mode": chat.slow_mode_s, "join_rule": chat.join_rule.value}
+
+
+def epoch_attribute(epoch: int) -> dict[str, ItemValue]:
+    """Return the attribute of a row that was written in this epoch. Before the first restore, rows have none."""
+    return {"epoch": epoch} if epoch else {}
 
 
 def chat_from_item(item: Item) -> Chat:
@@ -49,8 +63,9 @@ def chat_id_from_key(item: Item) -> ChatId:
     return ChatId(item["chat_id"].partition("#")[2])
 
 
-def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
-    item = membership_key(chat, row.user) | {
+def membership_item(chat: ChatKey, row: Membership, now: str, epoch: int) -> dict[str, ItemValue]:
+    item = membership_key(chat, row.user) | epoch_attribute(epoch)
+    item |= {
         "role": row.role.value,
         "intervals": intervals_value(row.intervals),
         "joined_at": now,
@@ -60,9 +75,13 @@ def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
     return item if row.ban_reason is None else item | {"ban_reason": row.ban_reason}
 
 
+def user_of(item: Item) -> UserId:
+    return UserId(item["user_id"].partition("#")[2])
+
+
 def membership_from_item(item: Item) -> Membership:
     return Membership(
-        user=UserId(item["user_id"].partition("#")[2]),
+        user=user_of(item),
         role=Role(item["role"]),
         intervals=tuple(Interval(*(int(n) for n in pair)) for pair in item["intervals"]),
         right_since=int(item.get("right_since", 0)),
@@ -129,3 +148,22 @@ INVITES, BLOCKS = "*invite#", "*block#"
 
 def blocked_from_item(item: Item) -> UserId:
     return UserId(item["chat_id"].removeprefix(BLOCKS))
+
+
+def entrance_condition(entrance: Entrance | None, values: dict[str, ItemValue]) -> str:
+    """Return the condition that the rule or link by which a user joins is still valid. Adds the values that it needs."""
+    if entrance is None or entrance.rule is None:
+        return ""
+    values[":rule"] = entrance.rule.value
+    if entrance.link is None:
+        return " AND join_rule = :rule"
+    values[":link"] = entrance.link
+    return " AND join_rule = :rule AND join_link = :link"
+
+
+def some_members_change(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:
+    """Return the verb and the users by which the set of listed members changes."""
+    joined = [row.user for row in changed if row.is_member]
+    if joined:
+        return "ADD", set(joined[: max(0, SOME_MEMBERS - len(chat.some_members))])
+    return "DELETE", {row.user for row in changed}

@@ -39,7 +39,9 @@ def sweep(tenant: str | None) -> None:
     """Archive messages now. `tidings run archive` does so every 6 hours."""
 
     async def act(archive: LocalArchive) -> ArchiveStats:
-        sweeper = ArchiveSweeper(archive_deps(archive.client, archive.keys, archive.bucket, _CLOCK))
+        sweeper = ArchiveSweeper(
+            archive_deps(archive.client, archive.keys, archive.bucket, _CLOCK, epoch=archive.epoch)
+        )
         await (sweeper.sweep(TenantId(tenant)) if tenant else sweeper.sweep_all())
         return sweeper.stats
 
@@ -64,7 +66,7 @@ def read(tenant: str, month: str, chat: str | None) -> None:
 
     async def act(archive: LocalArchive) -> None:
         reader = build_archive_reader(archive.client, archive.bucket)
-        view = ArchiveView(archive.client, archive.keys, _CLOCK)
+        view = ArchiveView(archive.client, archive.keys, _CLOCK, archive.epoch)
         async for found in reader.read(TenantId(tenant), month, wanted):
             line = {"chat": found.chat.chat, **entry_fields(found.chat, await view.show(found))}
             echo(msgspec.json.encode(line).decode())

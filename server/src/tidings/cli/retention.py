@@ -11,7 +11,7 @@ from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, validate_settings
 from tidings.app.wiring.retention import build_retention_service, retention_deps
 from tidings.cli.output import echo
@@ -134,7 +134,11 @@ async def _sweep(settings: Settings, tenant: str | None) -> RetentionStats:
         open_publisher(settings) as publisher,
     ):
         deps = retention_deps(
-            client, make_user_key_ring(settings, client, keys, clock), KafkaMediaTasks(publisher), clock
+            client,
+            make_user_key_ring(settings, client, keys, clock),
+            KafkaMediaTasks(publisher),
+            clock,
+            epoch=await read_epoch(client, clock),
         )
         sweeper = RetentionSweeper(deps)
         await (sweeper.sweep(TenantId(tenant)) if tenant else sweeper.sweep_all())

@@ -9,7 +9,9 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, Epoch, ErasedUser, TenantId, UserId
 from tidings.messages.model import (
+    NO_RULES,
     ArchivedMessage,
+    ChatRules,
     Draft,
     Entry,
     FlaggedContent,
@@ -303,3 +305,31 @@ class KeyProvider(Protocol):
     async def to_read(self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]], /) -> AuthorKeys:
         """Return keys that decrypt these contents, each with its author, regardless of their age."""
         ...
+
+
+@dataclass(slots=True)
+class PastEnd:
+    """The end of the earlier part of a log. `sequence` is 0 if no entry of it is left.
+
+    `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules.
+    `is_applied`: this process has compared the rows of all users that these entries name.
+    """
+
+    sequence: int
+    changes: Sequence[Entry] = ()
+    rules: ChatRules = NO_RULES
+    is_applied: bool = False
+
+
+class PastLogReader(Protocol):
+    """Reads the entries of a log that were written before the present epoch, as a restore or failover has left them."""
+
+    epoch: Epoch
+
+    async def end(self, chat: ChatKey) -> PastEnd: ...
+
+    async def last(self, chat: ChatKey, epoch: int, below: int) -> Entry | None:
+        """Return the last entry that was written before this epoch; `below` is above it."""
+
+    async def one(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
+        """Return an entry that was written before this epoch."""

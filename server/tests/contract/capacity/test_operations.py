@@ -16,7 +16,7 @@ from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.item_size import encoded_item_bytes
 from tidings.platform.dynamo.requests import Query
-from tidings.schema.tables.patterns import chats, delivery
+from tidings.schema.tables.patterns import delivery, messages
 
 CLOSE = 0.15
 """Sizes of items depend on the length of ids."""
@@ -158,7 +158,7 @@ async def test_the_sizes_of_a_message_and_of_a_chat_row(use_cases: UseCaseEnv) -
     await lists.deliver()
     tenant = use_cases.tenant
     for pattern, condition, key, size in (
-        (chats.FOLLOW, "chat_id = :k", f"{tenant}#{chat.chat}", operations.ENTRY_BYTES + 100),
+        (messages.FOLLOW, "chat_id = :k", f"{tenant}#{chat.chat}", operations.ENTRY_BYTES + 100),
         (delivery.READ_ROWS, "user_id = :k", f"{tenant}#{ANNA}", operations.ROW_BYTES),
     ):
         items = (await use_cases.client.query(pattern, Query(condition=condition, values={":k": key}))).items

@@ -10,8 +10,9 @@ from tidings.chats.model import JoinRule, Role
 from tidings.chats.moderation import RulesChange
 from tidings.chats.store import DynamoMembershipEraser
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, ClientKey, ErasedUser, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, ErasedUser, UserId, initial_epoch
 from tidings.messages.model import EntryKind
+from tidings.messages.past_log import PastLog
 
 GONE = ErasedUser(ANNA, UserId("erased-abcdefghijklmnopqrstuvwxyz"))
 KEY = ClientKey("erasure/01M7Q7YT1FMEJH4B4KBTWBBXBZ")
@@ -22,7 +23,7 @@ async def depart(env: UseCaseEnv, chat: ChatKey, user: UserId = ANNA) -> None:
 
 
 def eraser(env: UseCaseEnv) -> DynamoMembershipEraser:
-    return DynamoMembershipEraser(env.client, env.clock)
+    return DynamoMembershipEraser(env.client, env.clock, PastLog(env.reader, initial_epoch))
 
 
 async def move(env: UseCaseEnv, chat: ChatKey, erased: ErasedUser = GONE) -> bool:

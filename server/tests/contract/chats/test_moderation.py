@@ -14,6 +14,7 @@ from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
 from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as log_patterns
 
 FROZEN, THAWED = RulesChange(is_frozen=True), RulesChange(is_frozen=False)
 SLOW = RulesChange(slow_mode_s=30)
@@ -260,7 +261,7 @@ async def test_a_send_costs_the_same_with_a_freeze_and_more_only_with_slow_mode(
     chat = await use_cases.group(BEN)
     for user in (ANNA, BEN):
         await use_cases.send(chat, user)
-    name = patterns.APPEND.name
+    name = log_patterns.APPEND.name
     plain = {f"{name} calls": 1, f"{name} write_units": 1}
     assert await spent(use_cases, chat, BEN, after=3) == plain
     await use_cases.moderation.set_rules(chat, by(ANNA), FROZEN)
@@ -268,7 +269,7 @@ async def test_a_send_costs_the_same_with_a_freeze_and_more_only_with_slow_mode(
     await use_cases.moderation.set_rules(chat, by(ANNA), RulesChange(is_frozen=False, slow_mode_s=5))
     await use_cases.send(chat, BEN, after=7)
     use_cases.clock.ahead_ms += 6_000
-    paced, read = patterns.APPEND_PACED.name, patterns.CHECK_MEMBER.name
+    paced, read = log_patterns.APPEND_PACED.name, patterns.CHECK_MEMBER.name
     assert await spent(use_cases, chat, BEN, after=8) == {
         f"{paced} calls": 1,
         f"{paced} write_units": 4,

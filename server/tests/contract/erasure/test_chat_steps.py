@@ -14,12 +14,14 @@ from tidings.erasure import rules
 from tidings.erasure.chat_steps import ChatStepDeps, ChatSteps
 from tidings.erasure.model import Erasure, ErasureId, ErasureStep
 from tidings.erasure.service import ErasureRunner
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, initial_epoch
 from tidings.messages.model import EntryKind
-from tidings.messages.store import DynamoLogEraser
+from tidings.messages.past_log import PastLog
+from tidings.messages.store import DynamoLogEraser, DynamoLogReader
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import erasure as erase_patterns
+from tidings.schema.tables.patterns import messages as log_patterns
 
 MAX_PAGES = 300
 
@@ -50,7 +52,9 @@ class ErasureEnv:
     def runner(self, failpoints: KillAt) -> ErasureRunner:
         env = self.use_cases
         deps = ChatStepDeps(
-            memberships=DynamoMembershipEraser(env.client, env.clock),
+            memberships=DynamoMembershipEraser(
+                env.client, env.clock, PastLog(DynamoLogReader(env.client), initial_epoch)
+            ),
             depart=ChatDepartures(env.commands, env.rows).depart,
             log=DynamoLogEraser(env.client, page_entries=4),
             delivery=DynamoDeliveryEraser(env.client),
@@ -104,7 +108,7 @@ async def stored_with_anna(env: UseCaseEnv, chats: list[ChatKey]) -> list[str]:
         for partition in (place, f"{place}#ephemeral", *(f"{place}#reactions#{n}" for n in range(1, 12))):
             query = Query(condition="chat_id = :c", values={":c": partition})
             found += [
-                i async for page in env.client.pages(patterns.LIST_REACTIONS, query) for i in page.items
+                i async for page in env.client.pages(log_patterns.LIST_REACTIONS, query) for i in page.items
             ]
         members = Query(condition="chat_id = :c", values={":c": place})
         found += [i async for page in env.client.pages(patterns.LIST_MEMBERS, members) for i in page.items]

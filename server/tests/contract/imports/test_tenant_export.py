@@ -28,7 +28,7 @@ from tidings.imports.tenant_export import TenantExporter
 from tidings.imports.validation import ImportValidator
 from tidings.kernel.errors import Code
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
 from tidings.media.file_import import FileImporter
 from tidings.messages.sender import Content
 
@@ -53,6 +53,7 @@ async def export(
         cases.user_keys,
         cases.clock,
         objects=env.media.bucket,
+        epoch=initial_epoch,
         failpoints=failpoints,
     )
     with open_export_directory(env.directory / "export") as directory:

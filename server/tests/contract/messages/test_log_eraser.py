@@ -12,8 +12,8 @@ from tidings.messages.ports import ErasedEntries
 from tidings.messages.sender import Content
 from tidings.messages.store import DynamoLogEraser
 from tidings.platform.dynamo.requests import Query
-from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import erasure as erase_patterns
+from tidings.schema.tables.patterns import messages as patterns
 
 NOTHING = ErasedEntries(0, has_more=False, named_at=0, read=0, entries=0, messages=0, reactions=0)
 GONE = ErasedUser(BEN, UserId("erased-abcdefghijklmnopqrstuvwxyz"))

@@ -8,7 +8,7 @@ from fixtures.use_cases import ANNA, BEN, UseCaseEnv, by, code_of
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as patterns
 
 
 def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:

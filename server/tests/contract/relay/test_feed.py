@@ -37,7 +37,7 @@ from tidings.relay.model import (
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.store import DynamoChangeStream
 from tidings.schema.tables.items.chats import chat_key
-from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as patterns
 
 PAGE = 3
 WITHIN_S = 60

@@ -17,7 +17,7 @@ from tidings.delivery.model import LogPosition
 from tidings.installation.store import Installation
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, initial_epoch
 from tidings.platform.dynamo.open_client import open_client
 
 EPOCH = 1_000
@@ -42,7 +42,7 @@ def repair(env: RelayProcesses, *words: str, answer: str = "") -> str:
 
 async def came_to(env: RelayProcesses, chat: ChatKey) -> tuple[int, int]:
     async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
-        books = RowRepairReader(client)
+        books = RowRepairReader(client, initial_epoch)
         head = await books.head(chat)
         return await books.row_progress(chat, head), head
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace as change
 from tidings.app.wiring.archive import ArchiveView, archive_deps, build_archive_reader
 from tidings.app.wiring.media import read_attachments
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatId, ChatKey, ErasedUser, UserId
+from tidings.kernel.ids import ChatId, ChatKey, ErasedUser, UserId, initial_epoch
 from tidings.messages.history import ContentState, VisibleEntry
 from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
@@ -38,7 +38,12 @@ PSEUDONYM = UserId("erased-" + "a" * 26)
 class ArchiveEnv(RetentionEnv):
     def archiver(self, failpoints: KillAt | None = None, *, part_bytes: int = 1_000_000) -> ArchiveSweeper:
         deps = archive_deps(
-            self.client, self.keys, self.media.bucket, self.clock, failpoints=failpoints or KillAt()
+            self.client,
+            self.keys,
+            self.media.bucket,
+            self.clock,
+            epoch=initial_epoch,
+            failpoints=failpoints or KillAt(),
         )
         return ArchiveSweeper(deps, page_entries=3, part_bytes=part_bytes)
 
@@ -52,7 +57,10 @@ class ArchiveEnv(RetentionEnv):
         return rules.month_of(self.clock.now_ms() - self.clock.ahead_ms)
 
     async def archived(self, chat: ChatKey | None = None) -> list[VisibleEntry]:
-        wanted, view = None if chat is None else chat.chat, ArchiveView(self.client, self.keys, self.clock)
+        wanted, view = (
+            None if chat is None else chat.chat,
+            ArchiveView(self.client, self.keys, self.clock, initial_epoch),
+        )
         found = [each async for each in self.reader.read(self.tenant, self.month, wanted)]
         return [await view.show(each) for each in found]
 

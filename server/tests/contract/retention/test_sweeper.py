@@ -24,7 +24,7 @@ from tidings.delivery.model import LastMessageState, OfflineQueueBatch
 from tidings.delivery.store import DynamoOfflineQueue
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatId, ChatKey
+from tidings.kernel.ids import ChatId, ChatKey, initial_epoch
 from tidings.media.model import MediaFacts
 from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps
 from tidings.messages.history import ContentState
@@ -71,7 +71,7 @@ class RetentionEnv:
         await self.tenants.change(self.tenant, lambda settings: change(settings, retention=retention))
 
     def sweeper(self, failpoints: KillAt | None = None, *, page_entries: int = 3) -> RetentionSweeper:
-        deps = retention_deps(self.client, self.keys, self.media.tasks, self.clock)
+        deps = retention_deps(self.client, self.keys, self.media.tasks, self.clock, epoch=initial_epoch)
         deps = replace(deps, failpoints=failpoints or KillAt())
         return RetentionSweeper(deps, pause_s=0, page_entries=page_entries)
 

@@ -131,7 +131,7 @@ async def _outlive_leases(run: FaultRun, shards: Shards, turn: int) -> None:
     assert await load.caught_up(_HEALED_WITHIN_S) < inf, f"still late: {load.behind()[:10]}"
 
 
-async def freeze_briefly(run: FaultRun, **changes: str) -> None:
+async def freeze_briefly(run: FaultRun, changes: Mapping[str, str]) -> None:
     """Freeze a shard for less than a lease, and stop all sends, so that no later message or resume can help.
 
     Entries that users on the shard missed are pushed because no checkpoint covers them, or never. The installation

@@ -1,6 +1,6 @@
 """Mutant servers under a small load: each breaks one promise, and the checker must report which one."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,7 @@ from faults.whole.failover import failover_without_fence
 from faults.whole.fault import FaultRun
 from faults.whole.frozen_shard import freeze_briefly
 from faults.whole.installation import WHOLE, FaultInstallation
-from faults.whole.restore import restore, restore_rows_ahead
+from faults.whole.restore import restore_members_behind, restore_once, restore_rows_ahead
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 
@@ -27,7 +27,7 @@ class Breaking:
 
     kinds: tuple[ProcessKind, ...]
     rule: Rule
-    under: Callable[..., Awaitable[None]] | None = None
+    under: Callable[[FaultRun, Mapping[str, str]], Awaitable[None]] | None = None
     """A fault that the mutant needs to show its effect. It restarts the mutants itself."""
 
 
@@ -44,8 +44,9 @@ BREAKING: Final[dict[str, Breaking]] = {
     "ignores_bans": Breaking(("api",), Rule.BANNED_IS_OUT),
     "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
     "counts_one_more": Breaking(("api",), Rule.UNREAD),
-    "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),
+    "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore_once),
     "believes_rows": Breaking(WHOLE, Rule.UNREAD, under=restore_rows_ahead),
+    "believes_memberships": Breaking(WHOLE, Rule.EVERYTHING, under=restore_members_behind),
     "takes_silence_for_absence": Breaking(WHOLE, Rule.EVERYTHING, under=freeze_briefly),
     # No mutant server, but a runbook without the policy. The last one: it leaves the installation in another region.
     "leaves_out_the_fence": Breaking((), Rule.ONE_ENTRY, under=failover_without_fence),
@@ -83,6 +84,6 @@ async def _catch(name: str, installation: FaultInstallation) -> Caught:
     async with installation.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(FaultRun(installation=installation, load=load), FAILPOINTS_MUTANT=name)
+            await breaking.under(FaultRun(installation=installation, load=load), {"FAILPOINTS_MUTANT": name})
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -1,7 +1,7 @@
 """Restore the tables from an older copy: only entries acknowledged after the copy may be lost.
 
-All tables are copied at the same time, or rows and heads at another time than the log: AWS restores and replicates
-each table separately. A user who was erased after the copy stays erased.
+All tables are copied at the same time, or some before the log and some after it: AWS restores and replicates each table
+separately. A user who was erased after the copy stays erased.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +27,13 @@ from tidings.engines import dynoxide
 from tidings.engines.model import Engine
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState
-from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, ERASURES
+from tidings.schema.tables.declaration import (
+    CHAT_COUNTERS,
+    CHAT_MEMBERSHIPS,
+    CHATS,
+    DELIVERY_STATE,
+    ERASURES,
+)
 from tidings.schema.tables.model import Table
 from tidings_harness.workload.scenario import Scenario
 
@@ -42,12 +48,11 @@ _LOST: Final = 60
 """Entries acknowledged after the last copy."""
 
 
-class Rows(Enum):
-    """When rows and heads were copied, relative to the log and all other tables."""
-
-    WITH_THE_LOG = "together with the log"
-    AFTER_THE_LOG = "after the log"
-    BEFORE_THE_LOG = "before the log"
+type Tables = tuple[Table, ...]
+type Settings = Mapping[str, str]
+NO_CHANGES: Final[Settings] = {}
+_ROWS: Final = (DELIVERY_STATE, CHAT_COUNTERS)
+_MEMBERS: Final = (CHAT_MEMBERSHIPS, CHATS)
 
 
 async def inflict(run: FaultRun) -> None:
@@ -57,32 +62,52 @@ async def inflict(run: FaultRun) -> None:
 
 async def inflict_apart(run: FaultRun) -> None:
     for turn in run.rounds(2):
-        await restore(run, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
+        before, after = (_ROWS, _MEMBERS) if turn % 2 else (_MEMBERS, _ROWS)
+        await restore(run, turn, before=before, after=after)
 
 
-async def restore_rows_ahead(run: FaultRun, **changes: str) -> None:
+async def restore_once(run: FaultRun, changes: Settings) -> None:
+    await restore(run, 0, changes=changes)
+
+
+async def restore_rows_ahead(run: FaultRun, changes: Settings) -> None:
     """Copy rows so long after the log that the log does not reach them again before the run ends."""
-    await restore(run, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
+    await restore(run, 0, after=_ROWS, apart=_FAR_APART, changes=changes)
+
+
+async def restore_members_behind(run: FaultRun, changes: Settings) -> None:
+    await restore(run, 0, before=_MEMBERS, apart=_FAR_APART, changes=changes)
 
 
 async def restore(
-    run: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
+    run: FaultRun,
+    turn: int = 0,
+    *,
+    before: Tables = (),
+    after: Tables = (),
+    apart: int = _APART,
+    changes: Settings = NO_CHANGES,
 ) -> None:
-    """Copy the tables, stop all processes, restore the copy and start them again with the settings in `changes`."""
+    """Copy the tables, stop all processes, restore the copy and start them again with the settings in `changes`.
+
+    `before` and `after`: the tables that are copied before the log, and after it.
+    """
     installation, load = run.installation, run.load
-    copy, rows_copy = (installation.processes.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
-    if rows is Rows.BEFORE_THE_LOG:
-        await asyncio.to_thread(_copy, installation.processes, rows_copy)
-        await load.sent_more(apart)
+    copy, early, late = (
+        installation.processes.directory / f"{name}-{turn}.db" for name in ("copy", "early", "late")
+    )
     author = UserId(f"erased-{secrets.token_hex(4)}")
     written = await _write_as(installation.processes, author) if turn == 0 else None
+    if before:
+        await asyncio.to_thread(_copy, installation.processes, early)
+        await load.sent_more(apart)
     load.copied()
     at = datetime.now(UTC)
-    load.step(f"the tables are copied, rows and heads {rows.value}")
+    load.step(f"the tables are copied{_when(before, 'before')}{_when(after, 'after')}")
     await asyncio.to_thread(_copy, installation.processes, copy)
-    if rows is Rows.AFTER_THE_LOG:
+    if after:
         await load.sent_more(apart)
-        await asyncio.to_thread(_copy, installation.processes, rows_copy)
+        await asyncio.to_thread(_copy, installation.processes, late)
     if written is not None:
         await _erase(installation.processes, written, author)
     await load.sent_more(_LOST)
@@ -90,8 +115,9 @@ async def restore(
     watch = Stopwatch.start(load)
     await _stop_all(installation)
     watch.fenced()
-    if rows is not Rows.WITH_THE_LOG:
-        _replace_tables(installation.processes, copy, rows_copy, DELIVERY_STATE, CHAT_COUNTERS)
+    for other, tables in ((early, before), (late, after)):
+        if tables:
+            _replace_tables(installation.processes, copy, other, *tables)
     _replace_tables(installation.processes, copy, _database(installation.processes), ERASURES)
     _put_back(installation.processes, copy)
     await asyncio.to_thread(_finish, installation.processes, at)
@@ -101,6 +127,10 @@ async def restore(
     run.recoveries.append(await watch.result())
     if written is not None:
         assert await _state_of(installation.processes, written) is ContentState.ERASED
+
+
+def _when(tables: Tables, when: str) -> str:
+    return f", {' and '.join(table.name for table in tables)} {when} the log" if tables else ""
 
 
 async def _write_as(processes: InstallationProcesses, author: UserId) -> ChatKey:
@@ -196,8 +226,8 @@ FAULT = Fault(
 
 APART = Fault(
     name="tables of different instants",
-    invariant="Rows and heads that are ahead of their log, or behind it, hide no entry, lock out no user and count nothing as read.",
-    fault="as `restore`, with rows and heads copied some seconds after the log, then some seconds before it",
+    invariant="Rows, heads, memberships and chats that are ahead of their log, or behind it, hide no entry, lock out no user, show nothing to a removed member and count nothing as read.",
+    fault="as `restore`, with rows and heads copied some seconds after the log, and memberships and chats some seconds before it; then the other way round",
     inflict=inflict_apart,
     scenario=Scenario(groups=2, members=12, devices=1, large_chat_members=104, rate=5),
 )

@@ -37,6 +37,8 @@ from tidings.app.wiring.accounts import (
 from tidings.app.wiring.api_options import api_options
 from tidings.app.wiring.chats import (
     build_chat_lists,
+)
+from tidings.app.wiring.ephemeral import (
     make_chat_row_notifier,
     make_presence_query,
     make_receipt_publisher,

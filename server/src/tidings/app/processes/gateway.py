@@ -23,10 +23,12 @@ from tidings.app.wiring.chats import (
     build_chat_lists,
     build_chat_row_reader,
     build_chat_row_writer,
+)
+from tidings.app.wiring.delivery import make_offline_checks
+from tidings.app.wiring.ephemeral import (
     make_ephemeral_deps,
     make_receipt_publisher,
 )
-from tidings.app.wiring.delivery import make_offline_checks
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
     DRAIN_GRACE_S,

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.settings import Settings
 from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import EngineComponents, make_user_key_ring, open_key_ring
+from tidings.app.wiring.chats import build_chat_store
+from tidings.app.wiring.engine_clients import EngineComponents, make_user_key_ring, open_key_ring, read_epoch
 from tidings.app.wiring.media import open_bucket
 from tidings.app.wiring.search import UserDirectory
-from tidings.chats.store import DynamoChatStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
+from tidings.kernel.ids import Epoch
 from tidings.media.ports import ObjectStore, SweepLease
 from tidings.media.store.sweep_lease import DynamoSweepLease
 from tidings.messages.history import ContentState, History, VisibleEntry, content_state
@@ -66,6 +67,7 @@ def archive_deps(
     bucket: ObjectStore,
     clock: Clock,
     *,
+    epoch: Epoch,
     lease: SweepLease | None = None,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> ArchiveDeps:
@@ -78,7 +80,7 @@ def archive_deps(
         tenants=tenants,
         list_tenants=TenantService(tenants, clock).list,
         users=UserDirectory(DynamoUserStore(client, keys.tenants, keys)),
-        chats=DynamoChatStore(client, clock),
+        chats=build_chat_store(client, clock, epoch),
         clock=clock,
         lease=lease,
         failpoints=failpoints,
@@ -93,10 +95,9 @@ def build_archive_reader(client: DynamoClient, bucket: ObjectStore) -> ArchiveRe
 class ArchiveView:
     """Shows archived messages to operators, with the keys of users that exist."""
 
-    def __init__(self, client: DynamoClient, keys: UserKeyRing, clock: Clock) -> None:
-        self._history = History(
-            DynamoLogReader(client), DynamoChatStore(client, clock).intervals, keys, clock
-        )
+    def __init__(self, client: DynamoClient, keys: UserKeyRing, clock: Clock, epoch: Epoch) -> None:
+        intervals = build_chat_store(client, clock, epoch, is_read_only=True).intervals
+        self._history = History(DynamoLogReader(client), intervals, keys, clock)
         self._clock = clock
 
     async def show(self, found: ArchivedEntry) -> VisibleEntry:
@@ -119,7 +120,13 @@ def build_process_archive(
     client = engines.dynamo.value
     lease = DynamoSweepLease(client, host.clock, host.identity.instance, name=LEASE)
     deps = archive_deps(
-        client, engines.user_keys.value, bucket, host.clock, lease=lease, failpoints=host.failpoints
+        client,
+        engines.user_keys.value,
+        bucket,
+        host.clock,
+        epoch=engines.epoch,
+        lease=lease,
+        failpoints=host.failpoints,
     )
     sweeper = ArchiveSweeper(deps)
     host.metrics.counter_callbacks(
@@ -139,6 +146,7 @@ class LocalArchive(NamedTuple):
     client: DynamoClient
     keys: UserKeyRing
     bucket: S3Client
+    epoch: Epoch
 
 
 @asynccontextmanager
@@ -152,4 +160,5 @@ async def open_local_archive(settings: Settings, clock: Clock) -> AsyncIterator[
     ):
         if bucket is None:
             raise RuntimeError("media.endpoint was checked")
-        yield LocalArchive(client, make_user_key_ring(settings, client, keys, clock), bucket)
+        user_keys, epoch = make_user_key_ring(settings, client, keys, clock), await read_epoch(client, clock)
+        yield LocalArchive(client, user_keys, bucket, epoch)

@@ -1,30 +1,21 @@
 """Wire chat lists, watermarks, message status and chats to their stores."""
 
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidings.accounts.store.users import DynamoUserReader
-from tidings.app.settings import Settings
 from tidings.app.wiring.chat_permissions import CHANGE_PERMISSIONS, permission_check, rules_check
-from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
-from tidings.app.wiring.webhook_events import PresenceEvents
-from tidings.bus.store import RedisBus
 from tidings.chats.commands import ChatCommands
 from tidings.chats.items import chat_from_item
 from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
 from tidings.chats.queries import DirectChatCache
 from tidings.chats.rules import ChatAction
 from tidings.chats.store import DynamoChatStore
-from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import StoredAudience
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.model import WatermarkAdvanced
 from tidings.delivery.ports import AudienceReader, OnRead, OnWatermarkAdvanced
-from tidings.delivery.rules import is_member
 from tidings.delivery.store import (
     DynamoChatRowReader,
     DynamoChatRowWriter,
@@ -32,15 +23,12 @@ from tidings.delivery.store import (
     EpochReconciler,
 )
 from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
-from tidings.ephemeral.presence import PresenceAccess, PresenceQuery
-from tidings.ephemeral.receipts import ChatRowNotifier, ReceiptPublisher, ReceiptSnapshotReader
-from tidings.ephemeral.store import RedisPresenceStore
-from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.ids import ChatId, Epoch, TenantId, UserId, initial_epoch
+from tidings.kernel.ids import Epoch, TenantId, initial_epoch
 from tidings.messages import sender
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
+from tidings.messages.past_log import PastLog
 from tidings.messages.ports import (
     AppendDeps,
     AttachmentCheck,
@@ -52,10 +40,6 @@ from tidings.messages.ports import (
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, DynamoMessageLog
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.lifecycle.component import ManagedResource
-from tidings.platform.lifecycle.run import ProcessContext
-from tidings.platform.redis.client import RedisClient
-from tidings.platform.telemetry import logs
 from tidings.tenants.model import TenantLookup
 
 
@@ -75,12 +59,21 @@ class ChatListServices(NamedTuple):
     directs: DirectChatCache
 
 
+def build_chat_store(
+    client: DynamoClient, clock: Clock, epoch: Epoch, *, is_read_only: bool = False
+) -> DynamoChatStore:
+    """Build the store of chats. With `is_read_only`, rows of an earlier epoch are compared, but not written back."""
+    return DynamoChatStore(client, clock, PastLog(DynamoLogReader(client), epoch), is_read_only=is_read_only)
+
+
 def build_epoch_reconciler(
     client: DynamoClient, epoch: Epoch, *, is_read_only: bool = False
 ) -> EpochReconciler:
     """Build the reconciler that every store of rows needs. With `initial_epoch`, rows are trusted unchanged."""
-    memberships = DynamoChatStore(client, SystemClock())  # only read: the clock is not used
-    return EpochReconciler(client, DynamoLogReader(client), memberships, epoch, is_read_only=is_read_only)
+    log = DynamoLogReader(client)
+    past = PastLog(log, epoch)
+    memberships = DynamoChatStore(client, SystemClock(), past, is_read_only=is_read_only)
+    return EpochReconciler(client, log, memberships, past, is_read_only=is_read_only)
 
 
 def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowReader:
@@ -108,7 +101,7 @@ def build_chat_lists(
 ) -> ChatListServices:
     """Build the use cases. `on_advanced` is called with each watermark that advanced, `on_read` with each read."""
     chats, log, lists = (
-        DynamoChatStore(client, clock),
+        build_chat_store(client, clock, epoch),
         DynamoLogReader(client),
         build_chat_row_reader(client, epoch),
     )
@@ -127,115 +120,6 @@ def build_row_projector(
 ) -> ChatRowProjector:
     writer, log = build_chat_row_writer(client, epoch), DynamoLogReader(client)
     return ChatRowProjector(writer, audience, log, Previews(keys, sender.preview_of))
-
-
-log = logs.get_logger(__name__)
-
-_NO_LEASE_S = 1.0  # a publisher takes no lease
-_SETTLE_S = 1.0
-
-
-class VisibilityStore:
-    """Decide which users may see each other, from the rows of users, blocks and chats."""
-
-    def __init__(self, client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch) -> None:
-        self._users = DynamoUserReader(client)
-        self._rows = DynamoChatStore(client, clock)
-        self._lists = build_chat_row_reader(client, epoch)
-
-    async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
-        """Return the users who hide their last seen time. A user without a row hides nothing."""
-        found = await self._users.confirm_many(tenant, users)
-        return {user for user, row in found.items() if row.last_seen == "nobody"}
-
-    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
-        return await self._rows.blockers(tenant, users, whom)
-
-    async def chats_of(self, tenant: TenantId, user: UserId) -> set[ChatId]:
-        rows = await self._lists.rows(tenant, user)
-        return {row.chat for row in rows if is_member(row.known)}
-
-
-def make_presence_access(
-    client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
-) -> PresenceAccess:
-    return PresenceAccess(VisibilityStore(client, clock, epoch), RedisPresenceStore(redis))
-
-
-def make_presence_query(
-    client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
-) -> PresenceQuery:
-    line, routes = RedisBus(redis), RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
-    return PresenceQuery(make_presence_access(client, redis, clock, epoch), line, routes)
-
-
-def make_chat_row_notifier(redis: RedisClient) -> ChatRowNotifier:
-    return ChatRowNotifier(RedisBus(redis), RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S))
-
-
-def make_receipt_publisher(
-    settings: Settings, redis: ManagedResource[RedisClient], host: ProcessContext
-) -> ManagedResource[ReceiptPublisher]:
-    """For every process in which people get further. Declared before what raises watermarks, so that it stops after it."""
-    return ManagedResource("receipts", lambda: _opened(settings, redis.value, host))
-
-
-@asynccontextmanager
-async def _opened(
-    settings: Settings, redis: RedisClient, host: ProcessContext
-) -> AsyncIterator[ReceiptPublisher]:
-    made = _receipt_publisher(settings, redis, host)
-    try:
-        yield made
-    finally:
-        await made.wait_idle(_SETTLE_S)
-
-
-def _receipt_publisher(settings: Settings, redis: RedisClient, host: ProcessContext) -> ReceiptPublisher:
-    routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
-    made = ReceiptPublisher(
-        RedisBus(redis), routes, within_s=settings.ephemeral.receipt_flush_s, on_error=_report
-    )
-    stats = made.stats
-    host.metrics.counter_callbacks(
-        "receipts_total",
-        "Watermark advances; receipts published to chats and to the user's own devices; receipts that Redis did not "
-        "accept.",
-        "what",
-        lambda: {
-            "advances": stats.advances,
-            "published": stats.published,
-            "own_devices": stats.own_devices,
-            "dropped": stats.dropped,
-        },
-    )
-    return made
-
-
-def make_ephemeral_deps(settings: Settings, engines: EngineComponents, clock: Clock) -> EphemeralDeps:
-    given, client, redis = settings.ephemeral, engines.dynamo.value, engines.redis.value
-    epoch = engines.epoch
-    return EphemeralDeps(
-        bus=RedisBus(redis),
-        snapshots=ReceiptSnapshotReader(
-            DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch).rows_now
-        ),
-        presences=RedisPresenceStore(redis),
-        access=make_presence_access(client, redis, clock, epoch),
-        options=EphemeralOptions(
-            receipt_flush_s=given.receipt_flush_s,
-            subscriptions=given.max_subscriptions,
-            presence_grace_s=given.presence_grace_s,
-            presence_refresh_s=settings.gateway.lease_s,
-        ),
-        on_presence=PresenceEvents(
-            RedisPresenceStore(redis), engines.events.value, given.presence_grace_s
-        ).report,
-    )
-
-
-def _report(what: str, error: BaseException) -> None:
-    log.error(what, exc_info=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +147,8 @@ def build_chat_services(
     attachments: AttachmentCheck | None = None,
 ) -> ChatServices:
     """Build the use cases of chats. `on_commit` is called with each commit, and does not delay the answer."""
-    rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
+    rows, reader = build_chat_store(client, clock, epoch), DynamoLogReader(client)
+    edits = DynamoEditStore(client)
     appends = _build_appender(client, rows, clock, on_commit, epoch=epoch, traces=traces)
     return ChatServices(
         appends=appends,
@@ -332,7 +217,7 @@ def build_chat_commands(
     client: DynamoClient, clock: Clock, on_commit: OnCommit, *, epoch: Epoch, tenants: TenantLookup
 ) -> ChatCommands:
     """Build the commands of chats for a worker, which neither sends nor reads messages."""
-    rows = DynamoChatStore(client, clock)
+    rows = build_chat_store(client, clock, epoch)
     return make_chat_commands(
         rows, _build_appender(client, rows, clock, on_commit, epoch=epoch), tenants, clock
     )

@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidings.app.settings import Settings
-from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
+from tidings.app.wiring.chats import (
+    build_chat_row_reader,
+    build_chat_store,
+    build_row_projector,
+    build_watermark_store,
+)
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
 from tidings.app.wiring.message_traces import MessageTraces, TracedCommitPublisher
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config
 from tidings.bus.ports import BusPublisher
 from tidings.bus.store import RedisBus
 from tidings.chats.model import ChatType, chat_type
 from tidings.chats.queries import DirectChatCache
-from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import OfflineStatus, RouteLookup
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import CachedAudience, StoredAudience
@@ -32,7 +36,6 @@ from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineChecks, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps
-from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
@@ -130,7 +133,7 @@ def build_worker(
     delete_uploads: DeleteUploads | None = None,
 ) -> DeliveryWorker:
     log, queue = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
-    audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
+    audience = CachedAudience(StoredAudience(DirectChatCache(build_chat_store(client, clock, epoch))))
     deps = WorkerDeps(
         rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
@@ -217,14 +220,13 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
         open_key_ring(settings, client, clock) as keys,
     ):
         publisher = KafkaPublisher(kafka_config(settings))
-        books = RowRepairReader(client)
-        found = await InstallationRow(client, clock).read()
-        epoch = found.epoch if found is not None else 0
+        epoch = await read_epoch(client, clock)
+        books = RowRepairReader(client, epoch)
         rows = build_row_projector(
             client,
             make_user_key_ring(settings, client, keys, clock),
-            StoredAudience(DynamoChatStore(client, clock)),
-            lambda: epoch,
+            StoredAudience(build_chat_store(client, clock, epoch)),
+            epoch,
         )
         try:
             yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher)), books)
@@ -235,10 +237,10 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
 class RowRepairReader(DynamoRepairReader):
     """A chat's rows: both of a direct chat; of a group its head, and the rows that show each member's last join or leave."""
 
-    def __init__(self, client: DynamoClient) -> None:
+    def __init__(self, client: DynamoClient, epoch: Epoch) -> None:
         super().__init__(client)
         clock = SystemClock()
-        self._chats = DynamoChatStore(client, clock)
+        self._chats = build_chat_store(client, clock, epoch)
         # Trusted unchanged: the repair must find rows of another epoch, and handling an entry reconciles them.
         self._rows = build_watermark_store(client, clock)
         self._heads = build_chat_row_reader(client)

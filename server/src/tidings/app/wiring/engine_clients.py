@@ -20,6 +20,7 @@ from tidings.app.wiring.options import (
 )
 from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.installation.epoch_watch import EpochWatch
+from tidings.installation.store import InstallationStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import Epoch
@@ -104,6 +105,13 @@ def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> He
         return Health(ok=False, reason=how.reason, since=since)
     reason = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
     return Health(not paused, reason, since)
+
+
+async def read_epoch(client: DynamoClient, clock: Clock) -> Epoch:
+    """Return the epoch of the installation for a command. It does not change while the command runs."""
+    found = await InstallationStore(client, clock).read()
+    epoch = 0 if found is None else found.epoch
+    return lambda: epoch
 
 
 async def drop_undecodable(record: Record, reason: str) -> None:

@@ -6,6 +6,7 @@ from tidings.accounts.store.erasure import DynamoUserEraser
 from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
+from tidings.app.wiring.chats import build_chat_store
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.app.wiring.search import UnpublishedChunks
@@ -13,7 +14,7 @@ from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.chats.commands import ChatCommands
 from tidings.chats.erasure import ChatDepartures
-from tidings.chats.store import DynamoChatStore, DynamoMembershipEraser
+from tidings.chats.store import DynamoMembershipEraser
 from tidings.delivery.store import DynamoDeliveryEraser
 from tidings.erasure import certificate as certificates
 from tidings.erasure.certificate import Certificate
@@ -36,10 +37,11 @@ from tidings.jobs.ports import JobStarter, JobStore
 from tidings.jobs.service import JobService
 from tidings.jobs.store import DynamoJobStore
 from tidings.kernel.clock import Clock
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, initial_epoch
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
-from tidings.messages.store import DynamoLogEraser
+from tidings.messages.past_log import PastLog
+from tidings.messages.store import DynamoLogEraser, DynamoLogReader
 from tidings.moderation.store import DynamoReviewStore
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -58,7 +60,8 @@ def build_erasure_service(
     client: DynamoClient, jobs: JobStarter, clock: Clock, keys: KeyRing | None
 ) -> ErasureService:
     """Build the service. Without the keys of tenants, it cannot read their settings: every request waits for an approval."""
-    users, chats = DynamoUserReader(client), DynamoChatStore(client, clock)
+    # The store is only asked whether the user has a row.
+    users, chats = DynamoUserReader(client), build_chat_store(client, clock, initial_epoch)
     tenants = None if keys is None else DynamoTenantStore(client, AuthenticatedRows(keys))
 
     async def is_known(tenant: TenantId, user: UserId) -> bool:
@@ -162,10 +165,10 @@ class ErasureWiring:
         )
 
     def _chat_deps(self) -> ChatStepDeps:
-        client, clock = self.engines.dynamo.value, self.host.clock
+        client, clock, epoch = self.engines.dynamo.value, self.host.clock, self.engines.epoch
         return ChatStepDeps(
-            memberships=DynamoMembershipEraser(client, clock),
-            depart=ChatDepartures(self.commands, DynamoChatStore(client, clock)).depart,
+            memberships=DynamoMembershipEraser(client, clock, PastLog(DynamoLogReader(client), epoch)),
+            depart=ChatDepartures(self.commands, build_chat_store(client, clock, epoch)).depart,
             log=DynamoLogEraser(client),
             delivery=DynamoDeliveryEraser(client),
             clock=clock,

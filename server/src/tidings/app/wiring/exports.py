@@ -18,19 +18,20 @@ from tidings.app.wiring.accounts import (
     open_tables,
     read_existing_tenant,
 )
-from tidings.app.wiring.chats import build_chat_lists
+from tidings.app.wiring.chats import build_chat_lists, build_chat_store
 from tidings.app.wiring.engine_clients import (
     EngineComponents,
     key_policy,
     make_kms,
     make_user_key_ring,
     open_key_ring,
+    read_epoch,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_inboxes
 from tidings.app.wiring.media import build_media_service, media_options, open_bucket
 from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.chats.queries import ChatQueries
-from tidings.chats.store import DynamoChatStore, DynamoInviteStore
+from tidings.chats.store import DynamoInviteStore
 from tidings.erasure.store import DynamoErasureStore
 from tidings.exports.exporter import Exporter
 from tidings.exports.service import ExportService
@@ -39,12 +40,11 @@ from tidings.exports.store.local_parts import LocalPartStore, open_local_parts
 from tidings.exports.worker import ExportWorker
 from tidings.imports.store.export_directory import open_export_directory
 from tidings.imports.tenant_export import TenantExportDeps, TenantExporter
-from tidings.installation.store import InstallationStore
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.jobs.ports import JobStarter
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
-from tidings.kernel.ids import Epoch, TenantId, UserId
+from tidings.kernel.ids import Epoch, TenantId, UserId, initial_epoch
 from tidings.media.ports import ObjectStore
 from tidings.media.rules import disposition, sanitize_name
 from tidings.media.service import MediaOptions, MediaService
@@ -95,7 +95,7 @@ def build_user_data(
     epoch: Epoch,
 ) -> UserDataReader:
     """Build the reader. `media` is None without a bucket."""
-    rows = DynamoChatStore(client, clock)
+    rows = build_chat_store(client, clock, epoch)
     history = History(DynamoLogReader(client), rows.intervals, keys, clock)
     lists = build_chat_lists(client, keys, clock, epoch=epoch)
     return UserDataReader(
@@ -121,9 +121,15 @@ def build_user_data(
 
 
 def _build_media(
-    client: DynamoClient, keys: UserKeyRing, clock: Clock, objects: ObjectStore, options: MediaOptions
+    client: DynamoClient,
+    keys: UserKeyRing,
+    clock: Clock,
+    objects: ObjectStore,
+    options: MediaOptions,
+    *,
+    epoch: Epoch,
 ) -> MediaService:
-    rows = DynamoChatStore(client, clock)
+    rows = build_chat_store(client, clock, epoch)
     return build_media_service(
         client,
         objects,
@@ -150,15 +156,14 @@ async def open_local_export(
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> AsyncIterator[LocalExport]:
     """Open an export whose parts are in a directory, for a command."""
-    installed = await InstallationStore(client, clock).read()
-    epoch = installed.epoch if installed is not None else 0
+    epoch = await read_epoch(client, clock)
     async with open_bucket(settings) as objects, make_kms(settings) as kms:
         ring = KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
         keys = make_user_key_ring(settings, client, ring, clock)
         events = make_event_producer(client, ring, clock)
         login = build_login_services(settings, client, clock, kms, keys, events=events)
         options = media_options(settings)
-        media = None if objects is None else _build_media(client, keys, clock, objects, options)
+        media = None if objects is None else _build_media(client, keys, clock, objects, options, epoch=epoch)
         data = build_user_data(
             client,
             keys,
@@ -167,16 +172,21 @@ async def open_local_export(
             sessions=login.sessions,
             inboxes=build_inboxes(client, ring, clock, _NoChunks()),
             media=media,
-            epoch=lambda: epoch,
+            epoch=epoch,
         )
         with open_local_parts(directory) as parts:
             yield LocalExport(Exporter(data, parts, objects, clock, failpoints), parts)
 
 
 def build_export_service(
-    client: DynamoClient, jobs: JobStarter, objects: ObjectStore, clock: Clock, url_life_s: int
+    client: DynamoClient,
+    jobs: JobStarter,
+    objects: ObjectStore,
+    clock: Clock,
+    url_life_s: int,
 ) -> ExportService:
-    users, chats = DynamoUserReader(client), DynamoChatStore(client, clock)
+    # The store is only asked whether the user has a row.
+    users, chats = DynamoUserReader(client), build_chat_store(client, clock, initial_epoch)
     erasures = DynamoErasureStore(client)
 
     async def is_exportable(tenant: TenantId, user: UserId) -> bool:
@@ -229,7 +239,9 @@ class ExportWiring:
             users=login.users,
             sessions=login.sessions,
             inboxes=self.inboxes,
-            media=_build_media(client, keys, clock, self.s3, media_options(self.settings)),
+            media=_build_media(
+                client, keys, clock, self.s3, media_options(self.settings), epoch=self.engines.epoch
+            ),
             epoch=self.engines.epoch,
         )
 
@@ -251,7 +263,10 @@ async def open_tenant_export(
     ):
         await read_existing_tenant(client, ring, tenant)
         keys = make_user_key_ring(settings, client, ring, clock)
-        deps = build_tenant_export(client, ring, keys, clock, objects=objects, failpoints=failpoints)
+        epoch = await read_epoch(client, clock)
+        deps = build_tenant_export(
+            client, ring, keys, clock, objects=objects, epoch=epoch, failpoints=failpoints
+        )
         with open_export_directory(directory) as target:
             exporter = TenantExporter(deps, target, target.load(tenant), lambda: on_progress(exporter))
             yield exporter
@@ -265,9 +280,10 @@ def build_tenant_export(
     clock: Clock,
     *,
     objects: ObjectStore | None,
+    epoch: Epoch,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> TenantExportDeps:
-    rows, log = DynamoChatStore(client, clock), DynamoLogReader(client)
+    rows, log = build_chat_store(client, clock, epoch), DynamoLogReader(client)
     return TenantExportDeps(
         users=DynamoUserStore(client, ring, keys),
         parts=PARTS,

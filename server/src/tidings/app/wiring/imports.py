@@ -10,12 +10,11 @@ from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.app.settings import Settings
 from tidings.app.wiring.accounts import open_tables, read_existing_tenant
-from tidings.app.wiring.chats import build_chat_row_writer, build_watermark_store
+from tidings.app.wiring.chats import build_chat_row_writer, build_chat_store, build_watermark_store
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
 from tidings.app.wiring.media import s3_options
 from tidings.app.wiring.options import kafka_config, validate_settings
-from tidings.chats.store import DynamoChatStore
 from tidings.chats.store.imports import DynamoImportChats
 from tidings.delivery.chat_rows import Previews
 from tidings.delivery.model import LastMessageRef
@@ -26,7 +25,6 @@ from tidings.imports.ports import CreateUser, ImportDeps, StoreFile
 from tidings.imports.reader import ImportFolder
 from tidings.imports.store.lease import DynamoImportLease
 from tidings.imports.turn import ImportTurn
-from tidings.installation.store import InstallationStore
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, new_ulid
@@ -144,7 +142,7 @@ def build_import_deps(
         turn=ImportTurn(DynamoImportLease(client, clock, tenant, new_ulid()), clock),
         create_user=make_create_user(users),
         log=DynamoImportLog(client, DynamoMessageLog(client, clock)),
-        chats=DynamoImportChats(client, clock),
+        chats=DynamoImportChats(client, clock, epoch),
         rows=build_chat_row_writer(client, epoch),
         watermarks=build_watermark_store(client, clock, epoch),
         keys=keys,
@@ -152,7 +150,7 @@ def build_import_deps(
         fingerprint_input=sender.fingerprint_input,
         store_file=store_file,
         preview=preview,
-        blockers=DynamoChatStore(client, clock).blockers,
+        blockers=build_chat_store(client, clock, epoch).blockers,
         epoch=epoch,
     )
 
@@ -173,8 +171,7 @@ async def open_import(settings: Settings, tenant: TenantId, folder: Path) -> Asy
         AsyncExitStack() as stack,
     ):
         found = await read_existing_tenant(client, ring, tenant)
-        installation = await InstallationStore(client, clock).read()
-        epoch = 0 if installation is None else installation.epoch
+        epoch = await read_epoch(client, clock)
         keys = make_user_key_ring(settings, client, ring, clock)
         users = UserService(DynamoUserStore(client, ring, keys), clock)
         store_file = await _open_files(settings, client, found, stack)
@@ -185,7 +182,7 @@ async def open_import(settings: Settings, tenant: TenantId, folder: Path) -> Asy
             keys,
             users,
             clock=clock,
-            epoch=lambda: epoch,
+            epoch=epoch,
             checks=checks,
             store_file=store_file or _refuse_file,
         )

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from tidings.accounts.store.users import DynamoUserStore
+from tidings.app.wiring.chats import build_chat_store
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.search import UserDirectory
-from tidings.chats.store import DynamoChatStore
 from tidings.delivery.store import DynamoDeliveryEraser, DynamoOfflineQueue
 from tidings.kernel.clock import Clock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import Epoch, TenantId
 from tidings.media.model import MediaTask
 from tidings.media.ports import MediaTaskPublisher, SweepLease
 from tidings.media.store.sweep_lease import DynamoSweepLease
@@ -40,6 +40,7 @@ def retention_deps(
     tasks: MediaTaskPublisher,
     clock: Clock,
     *,
+    epoch: Epoch,
     lease: SweepLease | None = None,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> RetentionDeps:
@@ -57,7 +58,7 @@ def retention_deps(
         tenants=tenants,
         list_tenants=TenantService(tenants, clock).list,
         users=UserDirectory(DynamoUserStore(client, keys.tenants, keys)),
-        chats=DynamoChatStore(client, clock),
+        chats=build_chat_store(client, clock, epoch),
         previews=DynamoDeliveryEraser(client),
         withdraw=DynamoOfflineQueue(client, clock).withdraw,
         delete_uploads=delete_uploads,
@@ -77,6 +78,7 @@ def build_process_sweeper(
         engines.user_keys.value,
         KafkaMediaTasks(publisher),
         host.clock,
+        epoch=engines.epoch,
         lease=DynamoSweepLease(client, host.clock, host.identity.instance, name=LEASE),
         failpoints=host.failpoints,
     )

@@ -10,9 +10,8 @@ from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import PARTS
 from tidings.app.settings import Settings
 from tidings.app.wiring.accounts import AccountServices
-from tidings.app.wiring.chats import build_chat_row_reader
+from tidings.app.wiring.chats import build_chat_row_reader, build_chat_store
 from tidings.app.wiring.engine_clients import EngineComponents
-from tidings.chats.store import DynamoChatStore
 from tidings.delivery.log_follower import LogFollower
 from tidings.delivery.ports import ChatRowReader
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -160,7 +159,7 @@ def search_component(
     @asynccontextmanager
     async def opened() -> AsyncIterator[MessageSearch[VisibleEntry]]:
         client, clock = engines.dynamo.value, host.clock
-        intervals = DynamoChatStore(client, clock).intervals
+        intervals = build_chat_store(client, clock, engines.epoch).intervals
         history = History(DynamoLogReader(client), intervals, engines.user_keys.value, clock)
         rows = build_chat_row_reader(client, engines.epoch)
         async with open_reader(settings, clock) as index:

@@ -8,22 +8,21 @@ import msgspec
 
 from tidings.app.processes.delivery import GROUP
 from tidings.app.settings import Settings
-from tidings.app.wiring.chats import build_epoch_reconciler
+from tidings.app.wiring.chats import build_chat_store, build_epoch_reconciler
+from tidings.app.wiring.engine_clients import read_epoch
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.bus.store import RedisBus
 from tidings.chats.items import chat_from_item
-from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.ephemeral.model import Presence
 from tidings.ephemeral.store import RedisPresenceStore
-from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.fences import PartitionProgress
-from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId
+from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId, initial_epoch
 from tidings.messages import model
 from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.client import DynamoClient
@@ -61,7 +60,8 @@ class SupportLookup:
 
 
 def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
-    reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
+    """Build the look-up. It shows the rows as they are stored."""
+    reader, rows = DynamoLogReader(client), build_chat_store(client, clock, initial_epoch)
     chats = UserChatFinder(rows.chats_of, rows.names, reader)
     return SupportLookup(MessageFinder(reader), chats, settings)
 
@@ -90,9 +90,8 @@ async def open_trace_search(settings: Settings, clock: Clock) -> AsyncIterator[T
     try:
         async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
             with closing(_Events(settings)) as topic:
-                installed = await InstallationRow(client, clock).read()
-                epoch = installed.epoch if installed is not None else 0
-                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, lambda: epoch), client)
+                epoch = await read_epoch(client, clock)
+                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, epoch), client)
     finally:
         await redis.close()
 
@@ -130,7 +129,7 @@ def _find(
     settling = build_epoch_reconciler(client, epoch, is_read_only=True)
     return EvidenceCollector(
         DynamoLogReader(client),
-        DynamoChatStore(client, clock),
+        build_chat_store(client, clock, epoch, is_read_only=True),
         read_rows=DynamoWatermarkStore(client, clock, settling).rows_and_times,
         heads=DynamoChatRowReader(client, settling, chat_from_item),
         read_queue=DynamoOfflineQueue(client, clock).queued_for,

@@ -16,9 +16,12 @@ from tidings.chats.model import (
     chat_type,
     member_status_of,
 )
+from tidings.chats.store.reconciler import MembershipReconciler
 from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, is_pseudonym
 from tidings.messages.model import MODERATOR, Interval
+from tidings.messages.ports import PastLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
@@ -46,9 +49,14 @@ NO_BLOCK = "attribute_not_exists(user_id)"
 
 
 class DynamoChatStore:
-    def __init__(self, client: DynamoClient, clock: Clock) -> None:
+    """`past`: the logs as a restore or failover has left them. Rows of an earlier epoch are compared with these."""
+
+    def __init__(
+        self, client: DynamoClient, clock: Clock, past: PastLogReader, *, is_read_only: bool = False
+    ) -> None:
         self._client = client
         self._clock = clock
+        self._reconciler = MembershipReconciler(client, past, clock, is_read_only=is_read_only)
 
     async def member_status(self, chat: ChatKey, user: UserId) -> MemberStatus:
         if user == MODERATOR:
@@ -62,19 +70,19 @@ class DynamoChatStore:
     async def chat(self, chat: ChatKey) -> Chat | None:
         with translate_read_errors:
             item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
-        return None if item is None else items.chat_from_item(item)
+        return await self._reconciler.chat(chat, item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
         with translate_read_errors:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
-        return None if item is None else items.membership_from_item(item)
+        return await self._reconciler.membership(chat, user, item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
         keys = [items.membership_key(chat, user) for user in dict.fromkeys(users)]
         with translate_read_errors:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
-        rows = (items.membership_from_item(item) for item in found)
-        return {row.user: row for row in rows}
+        stored: dict[UserId, Item | None] = dict.fromkeys(users)
+        return await self._reconciler.memberships(chat, stored | _by_user(found))
 
     async def erased(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
         keys = [{"user_id": user_key(tenant, user)} for user in dict.fromkeys(users)]
@@ -84,12 +92,15 @@ class DynamoChatStore:
         return erased | {user for user in users if is_pseudonym(user)}
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
+        await self._reconciler.apply(chat)
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
-        found: list[Membership] = []
+        stored: list[Item] = []
         with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
-                found += [items.membership_from_item(item) for item in page.items]
-        return [row for row in found if row.intervals]  # A user who was banned and never joined has none.
+                stored += page.items
+        found = await self._reconciler.memberships(chat, _by_user(stored))
+        # A user who was banned and never joined has a row without intervals.
+        return [row for row in found.values() if row.intervals]
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], blocked: UserId) -> set[UserId]:
         """Return the users among `users` who block `blocked`."""
@@ -110,7 +121,9 @@ class DynamoChatStore:
             item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
         # Race: the chat was created just before and the replica that answered does not have it yet. Read again,
         # strongly consistent, before the caller reports that it does not exist.
-        return await self.chat(chat) if item is None else items.chat_from_item(item)
+        if item is None or not self._reconciler.is_reconciled(item):
+            return await self.chat(chat)
+        return items.chat_from_item(item)
 
     async def member_page(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
         query = Query(
@@ -119,8 +132,9 @@ class DynamoChatStore:
             limit=limit,
             start=None if after is None else items.membership_key(chat, after),
         )
+        await self._reconciler.apply(chat)
         page = await self._page(patterns.LIST_MEMBERS, query)
-        rows = tuple(items.membership_from_item(item) for item in page.items)
+        rows = tuple((await self._reconciler.memberships(chat, _by_user(page.items))).values())
         return MemberPage(rows, rows[-1].user if rows and page.start is not None else None)
 
     async def chats_of(
@@ -131,7 +145,14 @@ class DynamoChatStore:
         start = None if after is None else items.membership_key(ChatKey(tenant, after), user)
         query = Query(condition="user_id = :user", values={":user": own}, limit=limit, start=start)
         page = await self._page(patterns.LIST_CHATS_OF_USER, query)
-        return [(items.chat_id_from_key(item), items.membership_from_item(item)) for item in page.items]
+        return await gather_limited(self._membership_of(tenant, user, item) for item in page.items)
+
+    async def _membership_of(self, tenant: TenantId, user: UserId, item: Item) -> tuple[ChatId, Membership]:
+        chat = items.chat_id_from_key(item)
+        found = items.membership_from_item(item)
+        if not self._reconciler.is_reconciled(item):
+            found = await self.membership(ChatKey(tenant, chat), user) or replace(found, intervals=())
+        return chat, found
 
     async def blocks(
         self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
@@ -194,27 +215,30 @@ class DynamoChatStore:
         return TransactionPart(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
 
     def renaming(self, chat: Chat, name: str) -> TransactionPart:
+        values: dict[str, ItemValue] = {":name": name, ":now": self._now()}
         rename = Update(
             table=_CHATS,
             key={"chat_id": chat_key(chat.key)},
             update="SET #n = :name, updated_at = :now",
+            condition=self._reconciler.with_epoch("attribute_exists(chat_id)", values),
             names={"#n": "name"},
-            values={":name": name, ":now": self._now()},
+            values=values,
         )
         return TransactionPart(patterns.RENAME, (rename,))
 
     def ruling(self, chat: Chat, after: Chat) -> TransactionPart:
+        values: dict[str, ItemValue] = {
+            ":frozen": after.is_frozen,
+            ":slow": after.slow_mode_s,
+            ":join": after.join_rule.value,
+            ":now": self._now(),
+        }
         row = Update(
             table=_CHATS,
             key={"chat_id": chat_key(chat.key)},
             update="SET frozen = :frozen, slow_mode = :slow, join_rule = :join, updated_at = :now",
-            condition="attribute_exists(chat_id)",
-            values={
-                ":frozen": after.is_frozen,
-                ":slow": after.slow_mode_s,
-                ":join": after.join_rule.value,
-                ":now": self._now(),
-            },
+            condition=self._reconciler.with_epoch("attribute_exists(chat_id)", values),
+            values=values,
         )
         return TransactionPart(patterns.SET_RULES, (row,))
 
@@ -229,11 +253,13 @@ class DynamoChatStore:
         values: dict[str, ItemValue] = {":is_blocked": is_blocked} | (
             {} if is_blocked else {":at": unblocked_at}
         )
+        condition = self._reconciler.with_epoch("attribute_exists(chat_id)", values)
         marks = [
             Update(
                 table=_MEMBERS,
                 key=items.membership_key(chat, who),
                 update=f"SET {flag} = :is_blocked{lifted}",
+                condition=condition,
                 values=values,
             )
             for who, flag in ((user, "blocks"), (other, "blocked"))
@@ -244,30 +270,36 @@ class DynamoChatStore:
 
     def _creation(self, chat: Chat, members: Sequence[Membership]) -> Iterable[TransactAction]:
         some = frozenset(member.user for member in members[:SOME_MEMBERS])
-        item = items.chat_item(replace(chat, some_members=some), self._now())
+        item = items.chat_item(replace(chat, some_members=some), self._now(), self._reconciler.epoch)
         yield Put(table=_CHATS, item=item, condition=ABSENT)
-        yield from (self._row(chat.key, None, member) for member in members)
+        # Rows of a chat whose log is lost may remain after a restore. The first entry is written if the log is empty.
+        yield from (Put(table=_MEMBERS, item=self._item(chat.key, member)) for member in members)
 
     def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactAction:
         """Return the write of a membership row, on condition that intervals, role and ban are as they were read."""
         if seen is None:
-            return Put(table=_MEMBERS, item=items.membership_item(chat, after, self._now()), condition=ABSENT)
+            return Put(table=_MEMBERS, item=self._item(chat, after), condition=ABSENT)
         restriction = items.restriction_change(seen, after)
+        values: dict[str, ItemValue] = {
+            ":after": items.intervals_value(after.intervals),
+            ":role": after.role.value,
+            ":since": after.right_since,
+            ":seen": items.intervals_value(seen.intervals),
+            ":seen_role": seen.role.value,
+            **restriction.values,
+        }
+        as_seen = f"intervals = :seen AND #r = :seen_role AND {restriction.condition}"
         return Update(
             table=_MEMBERS,
             key=items.membership_key(chat, after.user),
             update="SET intervals = :after, #r = :role, right_since = :since" + restriction.update,
-            condition=f"intervals = :seen AND #r = :seen_role AND {restriction.condition}",
+            condition=self._reconciler.with_epoch(as_seen, values),
             names={"#r": "role"},
-            values={
-                ":after": items.intervals_value(after.intervals),
-                ":role": after.role.value,
-                ":since": after.right_since,
-                ":seen": items.intervals_value(seen.intervals),
-                ":seen_role": seen.role.value,
-                **restriction.values,
-            },
+            values=values,
         )
+
+    def _item(self, chat: ChatKey, row: Membership) -> dict[str, ItemValue]:
+        return items.membership_item(chat, row, self._now(), self._reconciler.epoch)
 
     def _with_count(
         self,
@@ -286,7 +318,7 @@ class DynamoChatStore:
             update += ", large_since = :since"
             values[":since"] = joined[0].intervals[-1].joined + 1
         # ADD and DELETE change a set element by element, so no condition on the value read is needed.
-        verb, some = _some_members(chat, changed)
+        verb, some = items.some_members_change(chat, changed)
         if some:
             update += f" {verb} some_members :some"
             values[":some"] = some
@@ -294,7 +326,8 @@ class DynamoChatStore:
             table=_CHATS,
             key={"chat_id": chat_key(chat.key)},
             update=update,
-            condition="member_count = :seen" + _entrance_condition(entrance, values),
+            condition=self._reconciler.with_epoch("member_count = :seen", values)
+            + items.entrance_condition(entrance, values),
             values=values,
         )
         return TransactionPart(pattern, (row, *actions))
@@ -309,18 +342,5 @@ class DynamoChatStore:
         return format_ms(self._clock.now_ms())
 
 
-def _entrance_condition(entrance: Entrance | None, values: dict[str, ItemValue]) -> str:
-    if entrance is None or entrance.rule is None:
-        return ""
-    values[":rule"] = entrance.rule.value
-    if entrance.link is None:
-        return " AND join_rule = :rule"
-    values[":link"] = entrance.link
-    return " AND join_rule = :rule AND join_link = :link"
-
-
-def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:
-    joined = [row.user for row in changed if row.is_member]
-    if joined:
-        return "ADD", set(joined[: max(0, SOME_MEMBERS - len(chat.some_members))])
-    return "DELETE", {row.user for row in changed}
+def _by_user(found: Iterable[Item]) -> dict[UserId, Item | None]:
+    return {items.user_of(item): item for item in found}

@@ -28,6 +28,9 @@ class DynamoMembershipEraser(DynamoChatStore):
         before, after = (membership_key(chat, user) for user in erased)
         with translate_read_errors:
             row = await self._client.get(patterns.CHECK_MEMBER, before)
+            if not self._reconciler.is_reconciled(row):
+                await self.membership(chat, erased.user)
+                row = await self._client.get(patterns.CHECK_MEMBER, before)
             found = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
         if row is None:
             return False

@@ -3,7 +3,7 @@
 from tidings.chats import items
 from tidings.chats.model import Chat, ImportState, ImportStep, ImportTotals, Membership
 from tidings.kernel.clock import Clock, format_ms
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, Epoch
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, translate_write_errors
@@ -14,12 +14,14 @@ _ABSENT = "attribute_not_exists(chat_id)"
 
 
 class DynamoImportChats:
-    def __init__(self, client: DynamoClient, clock: Clock) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, epoch: Epoch) -> None:
         self._client = client
         self._clock = clock
+        self._epoch = epoch
 
     async def claim(self, chat: Chat, created_at_ms: int) -> ImportState:
-        item = {**items.chat_item(chat, format_ms(created_at_ms)), "importing": ImportStep.LOG.value}
+        item = items.chat_item(chat, format_ms(created_at_ms), self._epoch())
+        item["importing"] = ImportStep.LOG.value
         with translate_write_errors:
             try:
                 await self._client.put(patterns.CLAIM_CHAT, item, condition=_ABSENT, repeatable=True)
@@ -48,7 +50,7 @@ class DynamoImportChats:
         await self._advance(chat, "SET imported = :entries REMOVE importing", "importing = :members", values)
 
     async def add_member(self, chat: ChatKey, member: Membership, joined_at_ms: int) -> None:
-        item = dict(items.membership_item(chat, member, format_ms(joined_at_ms)))
+        item = items.membership_item(chat, member, format_ms(joined_at_ms), self._epoch())
         if member.blocks_other:
             item["blocks"] = True
         if member.blocked_by_other:

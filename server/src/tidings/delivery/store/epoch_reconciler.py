@@ -14,9 +14,8 @@ from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
 from tidings.kernel.concurrency import gather_limited
-from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId
-from tidings.messages.model import Entry
-from tidings.messages.ports import LogReader
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.messages.ports import LogReader, PastLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
@@ -51,7 +50,7 @@ class EpochReconciler:
         client: DynamoClient,
         log: LogReader,
         chats: MembershipReader,
-        epoch: Epoch,
+        past: PastLogReader,
         *,
         is_read_only: bool = False,
     ) -> None:
@@ -59,7 +58,8 @@ class EpochReconciler:
         self._log = log
         self._chats = chats
         self._is_read_only = is_read_only
-        self.epoch = epoch
+        self._past = past
+        self.epoch = past.epoch
 
     def is_reconciled(self, known: RowUpdate) -> bool:
         return known.epoch == (self.epoch() or known.epoch)
@@ -131,23 +131,10 @@ class EpochReconciler:
         Costs one read for a chat without lost entries. Otherwise a binary search: all entries of this epoch are above
         those of earlier epochs.
         """
-        if not furthest or await self._entry_before(chat, epoch, furthest) is not None:
+        if not furthest or await self._past.one(chat, epoch, furthest) is not None:
             return None
-        low, high, last = 0, furthest, LogPosition(0, 0)
-        while high - low > 1:
-            middle = (low + high) // 2
-            entry = await self._entry_before(chat, epoch, middle)
-            if entry is None:
-                high = middle
-            else:
-                low, last = middle, LogPosition(entry.sequence, entry.ordinal)
-        return last
-
-    async def _entry_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
-        # Race: a sender appends in the present epoch while a row is reconciled, and the new entry takes the sequence of
-        # a lost one. The row refers to the lost entry, so an entry of this epoch counts as absent.
-        entry = await self._log.one(chat, sequence)
-        return entry if entry is not None and entry.epoch != epoch else None
+        last = await self._past.last(chat, epoch, furthest)
+        return LogPosition(0, 0) if last is None else LogPosition(last.sequence, last.ordinal)
 
     async def _write(
         self, pattern: AccessPattern, key: dict[str, ItemValue], was: ChatRow, now: ChatRow, names: HeadNames

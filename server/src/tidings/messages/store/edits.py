@@ -26,8 +26,8 @@ from tidings.schema.tables.items.moderation import (
     queue_keys,
     review_key,
 )
-from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import media as media_patterns
+from tidings.schema.tables.patterns import messages as patterns
 from tidings.schema.tables.patterns import moderation as moderation_patterns
 
 _TABLE, _MEMBERS, _UPLOADS, _REPORTS = "messages", "chat_memberships", "uploads", "reports"

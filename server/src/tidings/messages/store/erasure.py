@@ -26,8 +26,8 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, Update
 from tidings.schema.tables.items.chats import chat_key, user_key
-from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import erasure as erase_patterns
+from tidings.schema.tables.patterns import messages as patterns
 
 PAGE_ENTRIES: Final = 200
 _TABLE: Final = "messages"

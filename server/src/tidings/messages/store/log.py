@@ -32,7 +32,7 @@ from tidings.platform.dynamo.errors import (
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
 from tidings.schema.tables.items.chats import EPHEMERAL_CONTENT, KEY_SORT, chat_key
-from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as patterns
 
 ABSENT = "attribute_not_exists(chat_id)"
 KEY_TTL_S = 7 * 24 * 3600

@@ -9,6 +9,7 @@ from tidings.platform.dynamo.errors import translate_read_errors
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.chats import chat_key, user_key
 from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import messages as log_patterns
 
 MAX_ITEMS = 200
 
@@ -43,7 +44,7 @@ class DynamoRepairReader:
 
     async def _query(self, query: Query) -> Sequence[Item]:
         with translate_read_errors:
-            return (await self._client.query(patterns.REPAIR, query)).items
+            return (await self._client.query(log_patterns.REPAIR, query)).items
 
 
 def _chat(item: Item) -> ChatKey:

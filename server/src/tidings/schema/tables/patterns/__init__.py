@@ -12,6 +12,7 @@ from tidings.schema.tables.patterns import (
     inboxes,
     mail,
     media,
+    messages,
     moderation,
     operators,
     push,
@@ -23,6 +24,7 @@ from tidings.schema.tables.patterns.builders import Pattern
 
 SUBJECTS = (
     chats,
+    messages,
     delivery,
     accounts,
     erasure,
