@@ -49,7 +49,7 @@ BREAKING: Final[dict[str, Breaking]] = {
     "believes_memberships": Breaking(WHOLE, Rule.EVERYTHING, under=restore_members_behind),
     "takes_silence_for_absence": Breaking(WHOLE, Rule.EVERYTHING, under=freeze_briefly),
     # No mutant server, but a runbook without the policy. The last one: it leaves the installation in another region.
-    "leaves_out_the_fence": Breaking((), Rule.ONE_ENTRY, under=failover_without_fence),
+    "leaves_out_the_fence": Breaking((), Rule.EVERYTHING, under=failover_without_fence),
 }
 
 
