@@ -170,9 +170,9 @@ record-calls +tests:
     TIDINGS_FAILPOINTS_RECORD_CALLS={{ justfile_directory() }}/build/calls uv run pytest -q {{ tests }}
     uv run python -m infra record --folder build/calls
 
-# Write the files of the image, build it, or build it twice and start all processes in it: just image context; build; start; check
-image step:
-    uv run --group image python -m infra.image {{ step }}
+# Write the files of the image, build it, or build it twice and start all processes in it: just image context; context --archive; build; start; check
+image step *args:
+    uv run --group image python -m infra.image {{ step }} {{ args }}
 
 # Plot the panels of the dashboards over the recorded fault run: just infra-plot
 infra-plot:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from infra.image.build import BuiltImage, build_image, dockerfile_faults, sign_and_verify, write_sbom
-from infra.image.context import IMAGE, ImageError, inputs_digest, write_context
+from infra.image.context import ARCHIVE_EXTRA, EXTRAS, IMAGE, ImageError, inputs_digest, write_context
 from infra.image.record import RECORD, ImageRecord
 from infra.image.start import start_all
 
@@ -17,11 +17,17 @@ _MAX_MB = 120.0
 def main() -> int:
     parser = argparse.ArgumentParser(prog="just image", description=__doc__)
     parser.add_argument("step", choices=("context", "build", "start", "check"))
-    step = parser.parse_args().step
+    parser.add_argument(
+        "--archive",
+        action="store_true",
+        help="include the packages of `tidings run archive`; with context or build",
+    )
+    given = parser.parse_args()
+    step = given.step
     try:
         if step == "start":
             return _start()
-        context = write_context()
+        context = write_context(extras=(*EXTRAS, ARCHIVE_EXTRA) if given.archive else EXTRAS)
         if step == "context":
             print(context)
             return 0

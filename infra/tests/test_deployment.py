@@ -1,12 +1,17 @@
 """The chart and the files for one machine: each combination is valid, and mistakes in them are found."""
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+import jsonschema_rs
 import pytest
+import yaml
 
 from infra import chart_checks, one_machine_checks
 from infra.one_machine_checks import FILES
+from tidings.app.processes.command import group
 from tidings.app.settings.loader import load
 
 needs_chart_tools = pytest.mark.skipif(
@@ -17,6 +22,33 @@ needs_chart_tools = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def validator() -> chart_checks.ManifestValidator:
     return chart_checks.ManifestValidator()
+
+
+@pytest.mark.parametrize("values", chart_checks.combinations(), ids=lambda path: str(path.stem))
+def test_the_schema_of_values_accepts_every_combination(values: Path) -> None:
+    """Needs no Helm, which refuses the whole chart if the schema lacks one of its values."""
+    schema = jsonschema_rs.validator_for(json.loads((chart_checks.CHART / "values.schema.json").read_text()))
+    merged = _merged(_defaults(), yaml.safe_load(values.read_text()))
+    assert [error.message for error in schema.iter_errors(merged)] == []
+
+
+def test_the_chart_has_each_process() -> None:
+    assert _defaults()["processes"].keys() == group.commands.keys()
+
+
+def _defaults() -> dict[str, Any]:
+    return dict(yaml.safe_load((chart_checks.CHART / "values.yaml").read_text()))
+
+
+def _merged(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Merge values as Helm does: maps by key, anything else is replaced."""
+    both = {
+        name: _merged(defaults[name], value)
+        if isinstance(value, dict) and isinstance(defaults.get(name), dict)
+        else value
+        for name, value in given.items()
+    }
+    return defaults | both
 
 
 @needs_chart_tools
@@ -73,7 +105,7 @@ def test_an_object_with_a_mistake_is_found(
 def test_kubernetes_waits_longer_than_the_process_needs_to_stop() -> None:
     rendered = chart_checks.render_chart(FILES.parent / "chart/ci/least-values.yaml")
     pods = [each["spec"]["template"]["spec"] for each in rendered if each["kind"] == "Deployment"]
-    assert len(pods) == 6
+    assert len(pods) == len(group.commands)
     for pod in pods:
         env = {each["name"]: each["value"] for each in pod["containers"][0]["env"]}
         settings = {name: value for name, value in env.items() if name.startswith("TIDINGS_PROCESS_")}
