@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tools.release.changelog import has_fragments, write_release
 from tools.release.command import ReleaseError, run
+from tools.release.feature_level import require_level
 from tools.release.versions import PYTHON_PACKAGES, read_version, set_version, version_faults
 
 _NPM_PACKAGES = ("sdk-typescript", "sdk-node", "react")
@@ -40,6 +41,7 @@ def check_out(root: Path, folder: Path, version: str) -> ReleaseSource:
     os.umask(0o022)  # archives have the permissions of the files
     run("git", "clone", "--quiet", str(root), str(folder), cwd=root)
     run("git", "checkout", "--quiet", "--detach", commit, cwd=folder)
+    require_level(folder)
     is_prepared = read_version(folder) == version and not has_fragments(folder)
     if not is_prepared:
         prepare(folder, version, epoch)

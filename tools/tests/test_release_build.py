@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tools.node import ROOT
 from tools.release import packages
 from tools.release.changelog import has_fragments, read_section, render_unreleased
 from tools.release.command import ReleaseError, run
+from tools.release.feature_level import level_fault
 from tools.release.npm_lock import read_components
 from tools.release.provenance import NAME, write_provenance
 from tools.release.sbom import write_sboms
@@ -22,6 +24,7 @@ from tools.release.source import ReleaseSource, check_out, require_tag
 from tools.release.versions import read_version
 
 VERSION = "9.8.7rc6"
+IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +35,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (name for name in tracked if name and (ROOT / name).exists()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
     run("git", "init", "--quiet", cwd=folder)
     run("git", "add", "--all", cwd=folder)
-    run("git", *identity, "commit", "--quiet", "--message", "All files", cwd=folder)
+    run("git", *IDENTITY, "commit", "--quiet", "--message", "All files", cwd=folder)
     return folder
 
 
@@ -55,6 +57,42 @@ def test_a_checkout_with_changes_is_refused(repository: Path, tmp_path: Path) ->
             check_out(repository, tmp_path / "clone", VERSION)
     finally:
         (repository / "new.txt").unlink()
+
+
+def test_a_change_of_the_rest_api_needs_the_next_feature_level(repository: Path, tmp_path: Path) -> None:
+    run("git", "tag", "v9.8.6", cwd=repository)
+    document = repository / "protocol/openapi.json"
+    committed = document.read_bytes()
+    try:
+        changed = json.loads(committed)
+        del changed["paths"]["/v1/me"]
+        document.write_text(json.dumps(changed))
+        run("git", *IDENTITY, "commit", "--quiet", "--all", "--message", "Change the API", cwd=repository)
+        with pytest.raises(ReleaseError, match=r"feature level is 1 instead of 2 since v9\.8\.6"):
+            check_out(repository, tmp_path / "clone", VERSION)
+    finally:
+        run("git", "reset", "--quiet", "--hard", "v9.8.6", cwd=repository)
+        run("git", "tag", "--delete", "v9.8.6", cwd=repository)
+
+
+@pytest.mark.parametrize(
+    ("level", "schema", "is_right"),
+    [
+        (1, {"properties": {"id": {"type": "string", "description": "Another text."}}}, True),
+        (2, {"properties": {"id": {"type": "string"}}}, False),
+        (1, {"properties": {"id": {"type": "string"}, "description": {"type": "string"}}}, False),
+        (2, {"properties": {"id": {"type": "string"}, "description": {"type": "string"}}}, True),
+        (3, {"properties": {"id": {"type": "integer"}}}, False),
+    ],
+)
+def test_only_texts_may_change_within_a_feature_level(
+    level: int, schema: dict[str, Any], *, is_right: bool
+) -> None:
+    def described(level: int, schema: dict[str, Any]) -> dict[str, Any]:
+        return {"info": {"x-feature-level": level}, "paths": {}, "components": {"schemas": {"User": schema}}}
+
+    before = described(1, {"properties": {"id": {"type": "string", "description": "The id."}}})
+    assert (level_fault(before, described(level, schema)) is None) == is_right
 
 
 def test_the_clone_is_prepared_and_the_checkout_stays_as_it_is(
