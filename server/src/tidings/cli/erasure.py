@@ -9,7 +9,6 @@ from tidings.accounts.rules import check_user_id
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.engine_clients import open_key_ring
-from tidings.app.wiring.erasure import build_command_erasures
 from tidings.cli.output import show_fields
 from tidings.cli.security import operating_system_user
 from tidings.cli.tenant import explain_missing_tenant
@@ -81,6 +80,8 @@ def _decide(tenant: str, user: str, decision: Decision, *, as_json: bool) -> Non
 
 
 def _run_erasures(act: Callable[[ErasureService], Awaitable[Erasure]]) -> Erasure:
+    from tidings.app.wiring.erasure import build_command_erasures  # noqa: PLC0415 - takes half a second to import
+
     async def run() -> Erasure:
         settings, clock = load().settings, SystemClock()
         async with (

@@ -11,8 +11,6 @@ import click
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.engine_clients import open_key_ring
-from tidings.app.wiring.erasure import build_command_erasures
-from tidings.app.wiring.exports import open_tenant_export
 from tidings.cli.output import echo, show_fields
 from tidings.cli.security import operating_system_user
 from tidings.erasure.approval import Decision
@@ -46,6 +44,8 @@ def export(tenant: str, directory: Path) -> None:
 
 
 async def _export(tenant: TenantId, directory: Path) -> ExportState:
+    from tidings.app.wiring.exports import open_tenant_export  # noqa: PLC0415 - takes half a second to import
+
     shown_at = time.monotonic()
 
     def show(exporter: TenantExporter) -> None:
@@ -126,6 +126,8 @@ def _decide(tenant: str, decision: Decision, *, as_json: bool) -> None:
 
 
 def _run_deletions(act: Callable[[ErasureService], Awaitable[Erasure]]) -> Erasure:
+    from tidings.app.wiring.erasure import build_command_erasures  # noqa: PLC0415 - takes half a second to import
+
     async def run() -> Erasure:
         settings, clock = load().settings, SystemClock()
         async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:

@@ -8,7 +8,6 @@ import click
 from tidings.accounts.rules import check_user_id
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.exports import open_local_export
 from tidings.cli.output import echo
 from tidings.cli.tenant import explain_missing_tenant
 from tidings.kernel.clock import SystemClock
@@ -40,6 +39,8 @@ def export(tenant: str, user: str, to: Path) -> None:
 
 async def _write(tenant: TenantId, user: str, to: Path, directory: Path) -> int:
     settings, clock = load().settings, SystemClock()
+    from tidings.app.wiring.exports import open_local_export  # noqa: PLC0415 - takes half a second to import
+
     async with (
         open_tables(settings.dynamo) as client,
         explain_missing_tenant(settings, client),
