@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import run_tidings
 from fixtures.installation_processes import InstallationProcesses
 from fixtures.search import request as candidates_request
 from fixtures.tables import Tables
@@ -121,16 +120,7 @@ def test_a_tenant_turns_search_on_and_off(
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
 
     def tidings(*words: str) -> str:
-        done = subprocess.run(
-            [*TIDINGS, *words],
-            cwd=tmp_path,
-            env=ours | environment | settings,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return run_tidings(*words, cwd=tmp_path, environment=ours | environment | settings)
 
     def found(user: str) -> list[str] | None:
         answer = api.ask("GET", "/v1/search?q=word", user=user)

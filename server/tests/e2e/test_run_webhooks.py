@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,7 +14,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import run_tidings
 from fixtures.gateway_process import GatewayProcess, connected
 from fixtures.installation_processes import InstallationProcesses
 from fixtures.loops import until
@@ -137,16 +136,7 @@ def test_commands_create_an_endpoint_and_replay_its_events(
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
 
     def tidings(*words: str) -> str:
-        done = subprocess.run(
-            [*TIDINGS, "webhook", *words],
-            cwd=tmp_path,
-            env=ours | environment | LOCAL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return run_tidings("webhook", *words, cwd=tmp_path, environment=ours | environment | LOCAL)
 
     receiver.secret = tidings("create", space.tenant, receiver.url, "--event", "message.created").strip()
     endpoint = tidings("list", space.tenant).split("\n")[1].split()[0]

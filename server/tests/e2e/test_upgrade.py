@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from failpoints.upgrade_mutants import UPGRADE_MUTANTS
 from faults.whole.upgrade import PAGE, RECORD, upgrade_steps
-from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
 
 from tidings.installation.store import NEWEST_FORMAT, WRITTEN_FORMAT, Installation, InstallationStore
@@ -36,13 +35,7 @@ def test_apply_records_the_data_format_and_no_process_serves_a_newer_one(
 ) -> None:
     installation.ready("relay", FAILPOINTS_PAUSE_AT="")
     asyncio.run(_set_format(installation, 0))
-    subprocess.run(
-        [*TIDINGS, "tables", "apply"],
-        cwd=installation.directory,
-        env=installation.environment(),
-        check=True,
-        capture_output=True,
-    )
+    installation.command("tables", "apply")
     assert asyncio.run(_row(installation)).data_format == WRITTEN_FORMAT
     asyncio.run(_set_format(installation, NEWEST_FORMAT + 1))
     refused = installation.run("relay", FAILPOINTS_PAUSE_AT="")

@@ -2,26 +2,12 @@
 
 import asyncio
 import json
-import subprocess
 from typing import Any
 
 from e2e.push.conftest import PushInstallation
 from e2e.push.steps import LONG_S, direct, send, shown
 from fixtures.apns_server import refusal
-from fixtures.fork_server import TIDINGS
 from fixtures.loops import until
-
-
-def tidings(push: PushInstallation, *words: str) -> str:
-    ran = subprocess.run(
-        [*TIDINGS, *words],
-        cwd=push.processes.directory,
-        env=push.processes.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return ran.stdout
 
 
 async def test_a_refused_notification_is_replayed_and_explained(push_installation: PushInstallation) -> None:
@@ -30,14 +16,14 @@ async def test_a_refused_notification_is_replayed_and_explained(push_installatio
     push.apns.next_answers.append(refusal(413, "PayloadTooLarge"))
     await send(push, one, chat)
     await push.wait_for_results(chat, 2, "failed")
-    listed = await asyncio.to_thread(tidings, push, "dead-letter", "list", "offline-dead")
+    listed = await asyncio.to_thread(push.processes.command, "dead-letter", "list", "offline-dead")
     assert "413 PayloadTooLarge" in listed
     reason = ("--reason", "the payload is shorter now")
-    await asyncio.to_thread(tidings, push, *reason, "dead-letter", "replay", "offline-dead/0/0")
+    await asyncio.to_thread(push.processes.command, *reason, "dead-letter", "replay", "offline-dead/0/0")
     await until(lambda: shown(push, target, chat) == 2, LONG_S)
     await push.wait_for_results(chat, 2, "sent")
     words = ("trace", f"{chat}.2", "--tenant", push.processes.space.tenant, "--user", other, "--json")
-    trace: dict[str, Any] = json.loads(await asyncio.to_thread(tidings, push, *words))
+    trace: dict[str, Any] = json.loads(await asyncio.to_thread(push.processes.command, *words))
     (recipient,) = trace["recipients"]
     (found,) = recipient["pushes"]
     assert (found["outcome"], found["provider"]) == ("sent", "apns")

@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,7 +17,6 @@ from typing import Final, NamedTuple
 
 import httpx
 from fixtures.engines import Dynamo
-from fixtures.fork_server import TIDINGS
 from fixtures.gateway_process import SocketDevice
 from fixtures.installation_processes import SHORT_SESSION, InstallationProcess, InstallationProcesses
 from fixtures.tables import REGION, Tables
@@ -156,7 +154,7 @@ async def _take_over(run: FaultRun, standby: InstallationProcesses, watch: Stopw
     output = ""
     for words in _runbook_commands(at):
         wait = ["--wait-s=1"] if run.is_short and words[0] == "restore" else []
-        output = await asyncio.to_thread(_command, standby, *words, *wait)
+        output = await asyncio.to_thread(standby.command, *words, *wait, timeout_s=_COMMAND_TIMEOUT_S)
     assert "ok: epoch" in output
     await watch.compare(standby)
     installation.processes = standby
@@ -184,20 +182,6 @@ def _denied_actions() -> frozenset[str]:
     (statement,) = json.loads(policy[1])["Statement"]
     assert statement["Effect"] == "Deny"
     return frozenset(action.removeprefix("dynamodb:") for action in statement["Action"])
-
-
-def _command(processes: InstallationProcesses, *words: str) -> str:
-    done = subprocess.run(
-        [*TIDINGS, *words],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=_COMMAND_TIMEOUT_S,
-        cwd=processes.directory,
-        env=processes.environment(),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 async def _try_lost_region(run: FaultRun, processes: InstallationProcesses, lost: LostRegion) -> int:
