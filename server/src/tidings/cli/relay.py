@@ -1,4 +1,4 @@
-"""`tidings relay repair`: compare chat rows with logs, after an outage longer than the stream's retention."""
+"""`tidings relay repair`: compare chat rows with logs, after an outage longer than the stream's retention or a restore."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -84,4 +84,8 @@ async def _chats(
 
 
 def _print_result(chat: ChatKey, found: RepairResult) -> None:
-    echo(f"{chat.tenant}#{chat.chat}: {found.after + 1} to {found.head}")
+    name = f"{chat.tenant}#{chat.chat}"
+    if found.after < found.head:
+        echo(f"{name}: {found.after + 1} to {found.head}")
+    for sequence in found.unredacted:
+        echo(f"{name}: message {sequence} was redacted and still had its text")

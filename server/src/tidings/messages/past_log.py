@@ -15,8 +15,8 @@ from tidings.messages.ports import LogReader, PastEnd
 
 TABLES_APART_MS: Final = 3_600_000
 """The most time that may lie between the instants to which the tables were restored or replicated."""
-CHANGING_KINDS: Final = STATUS_CHANGING_KINDS | {EntryKind.RENAME, EntryKind.RULES}
-"""Entries of these kinds change rows of chats and memberships."""
+CHANGING_KINDS: Final = STATUS_CHANGING_KINDS | {EntryKind.RENAME, EntryKind.RULES, EntryKind.REDACTION}
+"""Entries of these kinds change rows of chats and memberships, or empty a message."""
 _ABOVE_ALL: Final = 10**15
 _MAX_ENTRIES: Final = 10_000
 _FIRST_PAGE, _LARGEST_PAGE, _GROWTH = 20, 500, 4

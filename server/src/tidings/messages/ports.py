@@ -204,6 +204,10 @@ class EditStore(Protocol):
         """Remove content, reactions and ephemeral content. Uploads that the message refers to will be deleted."""
         ...
 
+    async def finish_redaction(self, chat: ChatKey, seen: Entry, redacted_at_ms: int, /) -> None:
+        """Do the same for a message whose redaction was committed without it. Idempotent."""
+        ...
+
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> SideWrites:
         """Put the user's reaction item if absent, or delete it if present, and set the message's counts."""
         ...
@@ -311,7 +315,8 @@ class KeyProvider(Protocol):
 class PastEnd:
     """The end of the earlier part of a log. `sequence` is 0 if no entry of it is left.
 
-    `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules.
+    `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules, or
+    redact a message.
     `is_applied`: this process has compared the rows of all users that these entries name.
     """
 

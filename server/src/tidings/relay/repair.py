@@ -1,7 +1,7 @@
 """The repair job, for outages longer than the 24 hours of the stream: compares the rows of a chat with its log.
 
-Missing entries are processed as the delivery worker does it and published again, so that devices receive them. The job
-can run at any time, concurrently with all other processes, and any number of times: complete chats are only read.
+Missing entries are processed as the delivery worker does it and published again, so that devices receive them. After a
+restore or failover, redacted messages that still have their text are emptied. The job can run at any time, concurrently with all other processes, and any number of times: complete chats are only read.
 """
 
 import asyncio
@@ -17,10 +17,11 @@ from tidings.relay.model import EventPublisher
 
 
 class RepairResult(NamedTuple):
-    """Entries of `(after, head]` were missing in some row."""
+    """Entries of `(after, head]` were missing in some row. Messages at `unredacted` had text after their redaction."""
 
     after: int
     head: int
+    unredacted: Sequence[int] = ()
 
 
 class RepairReader(Protocol):
@@ -39,13 +40,28 @@ class RepairReader(Protocol):
         ...
 
 
+class RedactionRepair(Protocol):
+    async def find(self, chat: ChatKey) -> Sequence[int]:
+        """Return the sequences of redacted messages that still have their text."""
+        ...
+
+    async def finish(self, chat: ChatKey) -> None: ...
+
+
 type WriteRows = Callable[[ChatKey, Sequence[Entry]], Awaitable[MissedRange | None]]
 """Writes the chat rows of entries. Returns a range that is missing in a row, or None."""
 
 
 class Repair:
-    def __init__(self, reader: RepairReader, write_rows: WriteRows, publisher: EventPublisher) -> None:
+    def __init__(
+        self,
+        reader: RepairReader,
+        write_rows: WriteRows,
+        publisher: EventPublisher,
+        redactions: RedactionRepair,
+    ) -> None:
         self._reader = reader
+        self._redactions = redactions
         self._write_rows = write_rows
         self._publisher = publisher
 
@@ -53,11 +69,13 @@ class Repair:
         """Return what `repair` would repair, or None."""
         head = await self._reader.head(chat)
         after = await self._reader.row_progress(chat, head) if head else 0
-        return RepairResult(after, head) if after < head else None
+        unredacted = await self._redactions.find(chat)
+        return RepairResult(after, head, unredacted) if after < head or unredacted else None
 
     async def repair(self, chat: ChatKey) -> RepairResult | None:
-        """Write what is missing in the rows and publish it. Return None if nothing was missing."""
+        """Finish redactions, write what is missing in the rows and publish it. Return None if nothing was missing."""
         found = await self.inspect(chat)
+        await self._redactions.finish(chat)
         if found is not None:
             await self._process(chat, found.after, found.head)
         return found

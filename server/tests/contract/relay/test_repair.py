@@ -1,4 +1,4 @@
-"""`tidings relay repair`: writes missing entries to rows, and publishes them to Kafka for devices."""
+"""`tidings relay repair`: writes missing entries to rows, publishes them to Kafka for devices, and finishes redactions."""
 
 import asyncio
 import os
@@ -8,8 +8,8 @@ from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
 from fixtures.fork_server import TIDINGS
 from fixtures.relay_processes import RelayProcesses
-from fixtures.tables import REGION
-from fixtures.use_cases import ANNA, BEN, by
+from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, asked, by
 
 from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.app.wiring.delivery import RowRepairReader
@@ -18,7 +18,11 @@ from tidings.installation.store import Installation
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey, initial_epoch
+from tidings.messages.store import DynamoEditStore, DynamoLogReader
 from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.control_plane import connect_control_plane
+from tidings.schema.tables.declaration import MESSAGES
+from tidings.schema.tables.items.chats import chat_key
 
 EPOCH = 1_000
 COMMAND = [*TIDINGS, "relay", "repair"]
@@ -98,6 +102,53 @@ def test_a_former_member_needs_no_repair(env: RelayProcesses) -> None:
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
     repair(env, *named)
     assert "0 were behind" in repair(env, *named)
+
+
+def test_a_redaction_that_was_replicated_without_its_message_is_finished(env: RelayProcesses) -> None:
+    async def redact() -> tuple[ChatKey, StoredMessage]:
+        async with env.use_cases() as use_cases:
+            chat = await use_cases.group(BEN)
+            sent = await use_cases.send(chat, ANNA, "secret")
+            await use_cases.change.react(asked(chat, BEN, sent.sequence), "👍")
+            stored = StoredMessage(env.tables, chat, sent.sequence)
+            await use_cases.change.redact(asked(chat, ANNA, sent.sequence))
+            await use_cases.send(chat, BEN, "stays")
+            return chat, stored
+
+    async def left() -> tuple[bool, bool, int]:
+        """Return whether the message is redacted, whether it has content, and its number of reactions."""
+        async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
+            entry = await DynamoLogReader(client).one(chat, stored.sequence)
+            reactions = await DynamoEditStore(client).reactions(chat, stored.sequence)
+        assert entry is not None
+        return entry.redacted_at_ms is not None, entry.content is not None, len(reactions)
+
+    chat, stored = asyncio.run(redact())
+    named = ["--tenant", chat.tenant, "--chat", chat.chat]
+    repair(env, *named)
+    stored.put_back()
+    assert "0 were behind" in repair(env, *named), "before the first restore there is nothing to examine"
+    asyncio.run(restored(env))
+    found = f"{chat.tenant}#{chat.chat}: message {stored.sequence} was redacted and still had its text"
+    assert found in repair(env, *named, "--dry-run")
+    assert asyncio.run(left()) == (False, True, 1)
+    assert found in repair(env, *named)
+    assert asyncio.run(left()) == (True, False, 0)
+    assert "0 were behind" in repair(env, *named)
+
+
+class StoredMessage:
+    """The item of a message as it is now, to put back later."""
+
+    def __init__(self, tables: Tables, chat: ChatKey, sequence: int) -> None:
+        self.sequence = sequence
+        self._engine = connect_control_plane(tables.url, REGION)
+        self._table = tables.prefix + MESSAGES.name
+        key = {"chat_id": {"S": chat_key(chat)}, "sequence": {"N": str(sequence)}}
+        self._item = self._engine.get_item(TableName=self._table, Key=key, ConsistentRead=True)["Item"]
+
+    def put_back(self) -> None:
+        self._engine.put_item(TableName=self._table, Item=self._item)
 
 
 async def restored(env: RelayProcesses) -> None:

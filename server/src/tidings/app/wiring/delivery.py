@@ -13,6 +13,7 @@ from tidings.app.wiring.chats import (
     build_watermark_store,
 )
 from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
+from tidings.app.wiring.media import make_delete_uploads
 from tidings.app.wiring.message_traces import MessageTraces, TracedCommitPublisher
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config
 from tidings.bus.ports import BusPublisher
@@ -35,12 +36,14 @@ from tidings.delivery.ports import DeleteUploads, DeliveryCheckpoints, OfflineCh
 from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineChecks, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.delivery.unfinished_redactions import UnfinishedRedactions
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
 from tidings.messages import sender
 from tidings.messages.model import Entry
+from tidings.messages.past_log import PastLog
 from tidings.messages.ports import KeyProvider
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
 from tidings.messages.store.entry_items import entry_from_item
@@ -229,9 +232,25 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
             epoch,
         )
         try:
-            yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher)), books)
+            delete_uploads = make_delete_uploads(settings, publisher)
+            redactions = build_unfinished_redactions(client, clock, epoch, delete_uploads)
+            yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher), redactions), books)
         finally:
             await publisher.close(_CLOSE_S)
+
+
+def build_unfinished_redactions(
+    client: DynamoClient, clock: Clock, epoch: Epoch, delete_uploads: DeleteUploads | None
+) -> UnfinishedRedactions:
+    log, edits = DynamoLogReader(client), DynamoEditStore(client)
+    redactor = OfflineQueueRedactor(
+        DynamoOfflineQueue(client, clock),
+        CachedAudience(StoredAudience(build_chat_store(client, clock, epoch))),
+        log,
+        edits.clear_reactions,
+        delete_uploads,
+    )
+    return UnfinishedRedactions(PastLog(log, epoch), log, edits, redactor)
 
 
 class RowRepairReader(DynamoRepairReader):

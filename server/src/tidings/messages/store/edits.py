@@ -131,6 +131,13 @@ class DynamoEditStore:
         pattern = media_patterns.REDACT_ATTACHMENTS if seen.attachments else patterns.APPEND_CHANGE
         return TransactionPart(pattern, tuple(actions))
 
+    async def finish_redaction(self, chat: ChatKey, seen: Entry, redacted_at_ms: int, /) -> None:
+        actions = self.redaction(chat, seen, redacted_at_ms).actions
+        with translate_write_errors:
+            # Race: a user redacts the message at the same time. The condition of the first write fails, and nothing is
+            # left to do.
+            await self._client.try_transact_write(media_patterns.FINISH_REDACTION, actions, repeatable=True)
+
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
         values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
         unchanged = _NOT_EXPIRED if seen.visible_until_ms is None else _NOT_REDACTED

@@ -80,3 +80,9 @@ REDACT_ATTACHMENTS = transact(
     "key",
     "Redact a message with attachments: from then on the media worker deletes their objects.",
 )
+FINISH_REDACTION = transact(
+    "messages.finish_redaction",
+    (MESSAGES, UPLOADS),
+    "(chat_id, the message's sequence), if not redacted; tenant_shard, upload; its ephemeral content",
+    "Empty a message whose redaction was replicated without it, when `tidings relay repair` finds it after a failover.",
+)
