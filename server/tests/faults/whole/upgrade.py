@@ -257,9 +257,11 @@ async def upgrade(processes: VersionProcesses, old: Version, new: Version, secon
 
 
 async def _roll(run: UpgradeRun, harnesses: Sequence[HarnessProcess], seconds: float) -> None:
-    """Repeat round trips, as long as another one fits into the time of the harnesses."""
+    """Repeat round trips, as long as another one fits into the time of the harnesses. A mutant is installed once."""
     began, took = time.monotonic(), 0.0
-    while not run.figures.upgrade_rounds or time.monotonic() + took < began + seconds:
+    while not run.figures.upgrade_rounds or (
+        not run.new.mutant and time.monotonic() + took < began + seconds
+    ):
         started = time.monotonic()
         await run.round_trip()
         took = time.monotonic() - started
