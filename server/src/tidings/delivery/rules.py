@@ -19,8 +19,9 @@ from tidings.delivery.model import (
     RowUpdate,
     UnreadExplanation,
 )
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import UserId, is_pseudonym
 from tidings.messages.model import Entry, EntryKind
+from tidings.messages.ports import PastEnd
 
 CHANGES_PREVIEW = frozenset({EntryKind.EDIT, EntryKind.REDACTION})
 JOINS = frozenset({EntryKind.CREATE, EntryKind.JOIN})
@@ -101,6 +102,26 @@ def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
         for user in users:
             found.setdefault(user, []).append(entry)
     return found
+
+
+def users_named_by(past: PastEnd) -> set[UserId]:
+    """Return the users who joined, left or sent at the end of the past log, without erased users."""
+    joined_or_left = (user for entry in past.changes if changes_members(entry) for user in entry.users)
+    return {user for user in (*joined_or_left, *past.sent) if not is_pseudonym(user)}
+
+
+def past_update(past: PastEnd, user: UserId, *, is_group: bool) -> RowUpdate:
+    """Return what the user's row must have at least, because of their last join, leave and message of the past log.
+
+    A row of a direct chat keeps its head, which stands for the entries of both users.
+    """
+    entries = [entry for entry in past.changes if changes_members(entry) and user in entry.users]
+    if (sent := past.sent.get(user)) is not None:
+        entries.append(sent)
+    if not entries:
+        return NOTHING
+    update = row_update_for(user, sorted(entries, key=lambda entry: entry.sequence))
+    return update if is_group else replace(update, head=None)
 
 
 def head_update_for(run: EntryRun, *, large_since: int | None) -> RowUpdate:

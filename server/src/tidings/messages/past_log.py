@@ -4,12 +4,11 @@ All entries of the present epoch are above those of earlier epochs, so the last 
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from tidings.kernel.concurrency import SingleFlight
-from tidings.kernel.ids import ChatKey, Epoch
+from tidings.kernel.ids import ChatKey, Epoch, UserId
 from tidings.messages.model import NO_RULES, STATUS_CHANGING_KINDS, Entry, EntryKind
 from tidings.messages.ports import LogReader, PastEnd
 
@@ -67,17 +66,23 @@ class PastLog:
             last = await self.last(chat, epoch, last.sequence)
         if last is None:
             return PastEnd(0)
-        return PastEnd(last.sequence, await self._changes(chat, last), last.rules or NO_RULES)
+        past = PastEnd(last.sequence, rules=last.rules or NO_RULES)
+        await self._read_last_hour(chat, last, past)
+        return past
 
-    async def _changes(self, chat: ChatKey, last: Entry) -> Sequence[Entry]:
+    async def _read_last_hour(self, chat: ChatKey, last: Entry, past: PastEnd) -> None:
         oldest_ms = last.created_at_ms - TABLES_APART_MS
-        found, up_to, limit = list[Entry](), last.sequence, _FIRST_PAGE
+        changes, sent = list[Entry](), dict[UserId, Entry]()
+        up_to, limit = last.sequence, _FIRST_PAGE
         lowest = max(0, last.sequence - _MAX_ENTRIES)
         while up_to > lowest:
             page = await self._log.range(chat, lowest, up_to, limit, newest_first=True)
             recent = [entry for entry in page if entry.created_at_ms >= oldest_ms]
-            found += (entry for entry in recent if entry.kind in CHANGING_KINDS)
+            changes += (entry for entry in recent if entry.kind in CHANGING_KINDS)
+            for entry in recent:
+                if entry.kind is EntryKind.MESSAGE:
+                    sent.setdefault(entry.sender, entry)
             if len(recent) < len(page) or not page:
                 break
             up_to, limit = page[-1].sequence - 1, min(limit * _GROWTH, _LARGEST_PAGE)
-        return found[::-1]
+        past.changes, past.sent = changes[::-1], sent

@@ -1,7 +1,7 @@
 """Ports of the message log: append, reads, edits, and the keys that encrypt content."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
@@ -317,11 +317,13 @@ class PastEnd:
 
     `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules, or
     redact a message.
+    `sent`: the last message of each user who has sent one in this hour.
     `is_applied`: this process has compared the rows of all users that these entries name.
     """
 
     sequence: int
     changes: Sequence[Entry] = ()
+    sent: Mapping[UserId, Entry] = field(default_factory=dict)
     rules: ChatRules = NO_RULES
     is_applied: bool = False
 

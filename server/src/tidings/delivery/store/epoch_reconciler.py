@@ -1,28 +1,38 @@
-"""Reconcile rows and heads of another epoch with their log: after a restore or failover they may be ahead of it.
+"""Reconcile rows and heads of another epoch with their log: after a restore or failover they may be ahead of it or behind.
 
 Each table is restored or replicated independently, so a row may name entries that its log has lost. The user's flags
-(muted, pinned, archived) remain; every sequence is compared with the log and lowered to its end. The row is written back
-with the present epoch, so this happens once per row and restore.
+(muted, pinned, archived) remain; every sequence is compared with the log and lowered to its end. A row may also lack the
+user's last join, leave or message, which are then added. The row is written back with the present epoch, so this happens
+once per row and restore.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
+from tidings.chats.model import ChatType, chat_type
 from tidings.chats.ports import MembershipReader
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
-from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
+from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_from_item, row_key
 from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.ports import LogReader, PastLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    raise_write_error,
+    translate_read_errors,
+)
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import delivery as patterns
 
+_ATTEMPTS: Final = 5
 _PARTS: dict[str, tuple[str, ...]] = {
     "joined": ("joined_sequence", "joined_ordinal", "joined_at"),
     "removed": ("removed_sequence",),
@@ -88,6 +98,7 @@ class EpochReconciler:
         epoch = self.epoch()
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         reconciled = row if last is None else await self._truncate(chat, user, row, last)
+        reconciled = await self._complete(chat, user, reconciled)
         # A row and its head may be restored from different times, so the row is no copy of the head any more.
         reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
         await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, reconciled, OF_A_ROW)
@@ -101,8 +112,39 @@ class EpochReconciler:
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         reconciled = row if last is None else rules.truncate_row(row, last)
         reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
+        # A head proves that the rows of users who sent, joined or left are written, so they are completed before it.
+        await self._complete_rows(chat)
         await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, reconciled, OF_A_CHAT)
         return reconciled.known
+
+    async def _complete(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
+        """Add the user's last join, leave and message of the past log, where the row has none or older ones."""
+        is_group = chat_type(chat.chat) is ChatType.GROUP
+        update = rules.past_update(await self._past.end(chat), user, is_group=is_group)
+        return replace(row, known=rules.merge_updates(row.known, update))
+
+    async def _complete_rows(self, chat: ChatKey) -> None:
+        """Complete the rows of all users that the end of the past log names, and create those that are missing.
+
+        No worker processes these entries again, because the head has them.
+        """
+        if not self._is_read_only:
+            users = rules.users_named_by(await self._past.end(chat))
+            await gather_limited(self._complete_stored(chat, user) for user in users)
+
+    async def _complete_stored(self, chat: ChatKey, user: UserId) -> None:
+        key = row_key(chat, user)
+        for _ in range(_ATTEMPTS):
+            with translate_read_errors:
+                row = row_from_item(await self._client.get(patterns.READ_ROW, key) or key)
+            # Race: a device acknowledged a message under this epoch, so there is a row that has only a watermark.
+            is_reconciled = row.known.epoch == self.epoch()
+            after = await (self._complete(chat, user, row) if is_reconciled else self.row(chat, user, row))
+            if is_reconciled and (
+                after == row or await self._write(patterns.SETTLE_ROW, key, row, after, OF_A_ROW)
+            ):
+                return
+        raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
     async def _truncate(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
         """Truncate a row to the end of its log.
@@ -138,9 +180,10 @@ class EpochReconciler:
 
     async def _write(
         self, pattern: AccessPattern, key: dict[str, ItemValue], was: ChatRow, now: ChatRow, names: HeadNames
-    ) -> None:
+    ) -> bool:
+        """Write the row unless another process has changed it."""
         if self._is_read_only:
-            return
+            return True
         sets: dict[str, ItemValue] = {"epoch": now.known.epoch}
         removes: list[str] = []
         old: dict[str, ItemValue | None] = {
@@ -154,8 +197,8 @@ class EpochReconciler:
             ("last_read_sequence", "read_ordinal", was.read, now.read),
         )
         for sequence, ordinal, before, mark in marks:
-            if before is not None and mark is not None and mark != before:
-                old[sequence] = before.sequence
+            if mark is not None and mark != before:
+                old[sequence] = before.sequence if before else None
                 sets[sequence], sets[ordinal] = mark
         if now.known.joined is not None and now.known.joined != was.known.joined:
             sets |= dict(zip(_PARTS["joined"], now.known.joined, strict=True))
@@ -168,9 +211,10 @@ class EpochReconciler:
             await self._update(pattern, key, sets, removes, old)
         except ConditionFailedError:
             # Race: a worker or another reader changed the row after we read it. The next reader reconciles it again.
-            return
+            return False
         except DynamoError as error:
             raise_write_error(error)
+        return True
 
     async def _update(
         self,
