@@ -318,7 +318,8 @@ class PastEnd:
     `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules, or
     redact a message.
     `sent`: the last message of each user who has sent one in this hour.
-    `is_applied`: this process has compared the rows of all users that these entries name.
+    `is_applied`: this process has compared the memberships of all users that these entries name.
+    `are_rows_complete`: it has compared their rows of the chat list.
     """
 
     sequence: int
@@ -326,6 +327,7 @@ class PastEnd:
     sent: Mapping[UserId, Entry] = field(default_factory=dict)
     rules: ChatRules = NO_RULES
     is_applied: bool = False
+    are_rows_complete: bool = False
 
 
 class PastLogReader(Protocol):

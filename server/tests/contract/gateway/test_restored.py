@@ -1,5 +1,6 @@
 """Tables that were restored to different times: rows ahead of their log, and rows behind it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -238,6 +239,23 @@ async def test_a_row_that_has_only_a_watermark_of_this_epoch_is_completed(
         await lists.shown(chat, ANNA)
         row = await lists.row(chat, BEN)
         assert (is_member(row.known), row.delivered) == (True, LogPosition(last, 1))
+
+
+async def test_concurrent_readers_of_a_process_complete_the_rows_once(
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
+) -> None:
+    """After a failover, the devices of all members of a group read its head at the same time."""
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        use_cases = gateways.use_cases
+        chat = await use_cases.group(BEN, CLEO)
+        await gateways.say(chat, ANNA, "one")
+        await restored(gateways, chat)
+        lists = ChatListEnv(use_cases)
+
+        reads = use_cases.client.ledger.open("chat_list.read_row", "")
+        before = reads.calls
+        await asyncio.gather(*(lists.store.heads(use_cases.tenant, [chat.chat]) for _ in range(20)))
+        assert reads.calls - before == 2 * 3, "each of three rows, before and after its change"
 
 
 @pytest.mark.parametrize("was", ["in", "out"])

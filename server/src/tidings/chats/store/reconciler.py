@@ -5,6 +5,7 @@ that was never restored has epoch 0, its rows have none, and nothing is compared
 """
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import batched
 from typing import Final
 
@@ -14,9 +15,9 @@ from tidings.chats import items
 from tidings.chats.model import MAX_SMALL_MEMBERS, SOME_MEMBERS, Chat, Membership
 from tidings.chats.restored import restored_chat, restored_membership
 from tidings.kernel.clock import Clock, format_ms
-from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.concurrency import SingleFlight, gather_limited
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.ports import PastLogReader
+from tidings.messages.ports import PastEnd, PastLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
@@ -46,6 +47,7 @@ class MembershipReconciler:
         self._past = past
         self._clock = clock
         self._is_read_only = is_read_only
+        self._applications: SingleFlight[tuple[ChatKey, int], None] = SingleFlight()
 
     @property
     def epoch(self) -> int:
@@ -90,11 +92,10 @@ class MembershipReconciler:
 
         Otherwise a member whose row was lost would be missing in the list.
         """
-        if not self.epoch:
-            return
-        past = await self._past.end(chat)
-        if past.is_applied:
-            return
+        if self.epoch and not (past := await self._past.end(chat)).is_applied:
+            await self._applications.run((chat, self.epoch), partial(self._apply, chat, past))
+
+    async def _apply(self, chat: ChatKey, past: PastEnd) -> None:
         named = dict.fromkeys(user for entry in past.changes for user in entry.users)
         for some in batched(named, _READ_AT_ONCE):
             keys = [items.membership_key(chat, user) for user in some]

@@ -7,6 +7,7 @@ once per row and restore.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,10 +17,10 @@ from tidings.chats.ports import MembershipReader
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_from_item, row_key
-from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.concurrency import SingleFlight, gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.ports import LogReader, PastLogReader
+from tidings.messages.ports import LogReader, PastEnd, PastLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import (
@@ -70,6 +71,7 @@ class EpochReconciler:
         self._is_read_only = is_read_only
         self._past = past
         self.epoch = past.epoch
+        self._completions: SingleFlight[tuple[ChatKey, int], None] = SingleFlight()
 
     def is_reconciled(self, known: RowUpdate) -> bool:
         return known.epoch == (self.epoch() or known.epoch)
@@ -128,9 +130,13 @@ class EpochReconciler:
 
         No worker processes these entries again, because the head has them.
         """
-        if not self._is_read_only:
-            users = rules.users_named_by(await self._past.end(chat))
-            await gather_limited(self._complete_stored(chat, user) for user in users)
+        past = await self._past.end(chat)
+        if not past.are_rows_complete and not self._is_read_only:
+            await self._completions.run((chat, self.epoch()), partial(self._complete_named, chat, past))
+
+    async def _complete_named(self, chat: ChatKey, past: PastEnd) -> None:
+        await gather_limited(self._complete_stored(chat, user) for user in rules.users_named_by(past))
+        past.are_rows_complete = True
 
     async def _complete_stored(self, chat: ChatKey, user: UserId) -> None:
         key = row_key(chat, user)
