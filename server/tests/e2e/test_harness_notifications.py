@@ -146,7 +146,7 @@ async def test_a_server_that_breaks_a_rule_is_caught(
             ramping=0.7 if "ramps" in mutant else 0.1,
         ) as run:
             for each in run.readers:
-                each.marks_all = 0.1 if "marks" in mutant else 0.0
+                each.marks_all = 0.3 if "marks" in mutant else 0.0
             await run.sent_more(40, LONG_S)
             await run.wait_until_idle(10)
     assert BREAKING[mutant] in verdict_of(tmp_path).broken

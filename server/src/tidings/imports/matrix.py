@@ -174,19 +174,20 @@ class MatrixConverter:
             kind = "encrypted messages" if event.type == "m.room.encrypted" else "messages without text"
             self.report.left_out[kind] += 1
             return
-        seen.add(event.event_id)
+        parent = _parent(event.relates_to)
+        replied = message_id_of(parent) if parent is not None and parent in seen else None
+        seen.add(event.event_id)  # after the look-up: an event that replies to itself is no reply
         line = MessageLine(
             chat=chat, id=message_id_of(event.event_id), user=self._ids.of(event.sender), at=at
         )
         if redaction is not None:
             yield msgspec.structs.replace(line, deleted_at=max(at, _time(redaction.origin_server_ts)))
             return
-        parent = _parent(event.relates_to)
         yield from split_message(
             msgspec.structs.replace(
                 line,
                 text=text,
-                reply_to=message_id_of(parent) if parent is not None and parent in seen else None,
+                reply_to=replied,
                 mentions=self._mentions(content or event.content),
                 edited_at=None if edit is None else max(at, _time(edit.origin_server_ts)),
                 reactions=reaction_parts(self._reactions.get(event.event_id, ()), self.report),

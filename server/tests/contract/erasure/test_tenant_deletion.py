@@ -106,7 +106,10 @@ class PlantedTenant:
             ("webhooks", {"endpoint": queue, "item": f"run#{chat}"}),
             ("webhooks", {"endpoint": deliveries, "item": "0000000000001#e"}),
             ("webhooks", {"endpoint": webhooks.BACKLOGS.render(), "item": queue}),
-            ("webhooks", {"endpoint": webhooks.DISABLED.render(), "item": queue}),
+            (
+                "webhooks",
+                {"endpoint": webhooks.DISABLED.render(), "item": queue, "reason": "r", "at_ms": "1"},
+            ),
             ("pending_queue", {"user_id": anna, "message_key": f"1#{self.secret}"}),
             (
                 "push_results",

@@ -135,12 +135,14 @@ def test_replies_and_threads_name_their_parent_without_the_quote() -> None:
     )
     thread = said(3, "more", content={"m.relates_to": {"rel_type": "m.thread", "event_id": "$e1"}})
     lost = said(4, "?", content={"m.relates_to": {"m.in_reply_to": {"event_id": "$gone"}}})
-    lines = messages_of(convert([said(1), reply, thread, lost]))
+    own = said(5, "me", content={"m.relates_to": {"m.in_reply_to": {"event_id": "$e5"}}})
+    lines = messages_of(convert([said(1), reply, thread, lost, own]))
     assert [(line.text, line.reply_to) for line in lines] == [
         ("hi", None),
         ("yes", "$e1"),
         ("more", "$e1"),
         ("?", None),
+        ("me", None),
     ]
 
 
