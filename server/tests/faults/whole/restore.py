@@ -44,6 +44,8 @@ _WAIT_S: Final = 1.0
 _APART: Final = 30
 """Entries between the copies of two tables: some seconds of load."""
 _FAR_APART: Final = 400
+_ROWS_AHEAD: Final = 1_000
+"""More entries than the log receives between the restore and the end of the run."""
 _LOST: Final = 60
 """Entries acknowledged after the last copy."""
 
@@ -72,7 +74,7 @@ async def restore_once(run: FaultRun, changes: Settings) -> None:
 
 async def restore_rows_ahead(run: FaultRun, changes: Settings) -> None:
     """Copy rows so long after the log that the log does not reach them again before the run ends."""
-    await restore(run, 0, after=_ROWS, apart=_FAR_APART, changes=changes)
+    await restore(run, 0, after=_ROWS, apart=_ROWS_AHEAD, changes=changes)
 
 
 async def restore_members_behind(run: FaultRun, changes: Settings) -> None:
