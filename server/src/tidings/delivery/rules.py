@@ -106,14 +106,14 @@ def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
 
 def users_named_by(past: PastEnd) -> set[UserId]:
     """Return the users who joined, left or sent at the end of the past log, without erased users."""
-    joined_or_left = (user for entry in past.changes if changes_members(entry) for user in entry.users)
-    return {user for user in (*joined_or_left, *past.sent) if not is_pseudonym(user)}
+    named = entries_by_affected_user([*past.changes, *past.sent.values()])
+    return {user for user in named if not is_pseudonym(user)}
 
 
 def past_update(past: PastEnd, user: UserId, *, is_group: bool) -> RowUpdate:
     """Return what the user's row must have at least, because of their last join, leave and message of the past log.
 
-    A row of a direct chat keeps its head, which stands for the entries of both users.
+    A row of a direct chat keeps its head, which includes the entries of both users.
     """
     entries = [entry for entry in past.changes if changes_members(entry) and user in entry.users]
     if (sent := past.sent.get(user)) is not None:

@@ -27,15 +27,19 @@ class UnfinishedRedactions:
 
         Reads the redactions of the last hour before the restore or failover.
         """
-        redacted = await self._redacted(chat)
-        return [message.sequence for _, message in redacted if message.redacted_at_ms is None]
+        return _with_text(await self._redacted(chat))
 
-    async def finish(self, chat: ChatKey) -> None:
-        """Remove what is left of redacted messages, their reactions and attachments. Idempotent."""
-        for entry, message in await self._redacted(chat):
+    async def finish(self, chat: ChatKey) -> Sequence[int]:
+        """Remove what is left of redacted messages, their reactions and attachments. Idempotent.
+
+        Return the sequences of those that still had their text.
+        """
+        redacted = await self._redacted(chat)
+        for entry, message in redacted:
             if message.redacted_at_ms is None:
                 await self._edits.finish_redaction(chat, message, entry.created_at_ms)
             await self._redactor.redact(chat, [entry])
+        return _with_text(redacted)
 
     async def _redacted(self, chat: ChatKey) -> Sequence[tuple[Entry, Entry]]:
         """Return each redaction and its message. Before the first restore there is none to examine."""
@@ -48,3 +52,7 @@ class UnfinishedRedactions:
                 if message is not None:
                     found.append((entry, message))
         return found
+
+
+def _with_text(redacted: Sequence[tuple[Entry, Entry]]) -> Sequence[int]:
+    return [message.sequence for _, message in redacted if message.redacted_at_ms is None]

@@ -4,6 +4,7 @@ All entries of the present epoch are above those of earlier epochs, so the last 
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -66,11 +67,11 @@ class PastLog:
             last = await self.last(chat, epoch, last.sequence)
         if last is None:
             return PastEnd(0)
-        past = PastEnd(last.sequence, rules=last.rules or NO_RULES)
-        await self._read_last_hour(chat, last, past)
-        return past
+        changes, sent = await self._last_hour(chat, last)
+        return PastEnd(last.sequence, changes, sent, last.rules or NO_RULES)
 
-    async def _read_last_hour(self, chat: ChatKey, last: Entry, past: PastEnd) -> None:
+    async def _last_hour(self, chat: ChatKey, last: Entry) -> tuple[Sequence[Entry], Mapping[UserId, Entry]]:
+        """Return the changes of the hour before the last entry, and the last message of each sender."""
         oldest_ms = last.created_at_ms - TABLES_APART_MS
         changes, sent = list[Entry](), dict[UserId, Entry]()
         up_to, limit = last.sequence, _FIRST_PAGE
@@ -85,4 +86,4 @@ class PastLog:
             if len(recent) < len(page) or not page:
                 break
             up_to, limit = page[-1].sequence - 1, min(limit * _GROWTH, _LARGEST_PAGE)
-        past.changes, past.sent = changes[::-1], sent
+        return changes[::-1], sent

@@ -317,7 +317,7 @@ class PastEnd:
 
     `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules, or
     redact a message.
-    `sent`: the last message of each user who has sent one in this hour.
+    `sent`: the last message of each sender in this hour.
     `is_applied`: this process has compared the memberships of all users that these entries name.
     `are_rows_complete`: it has compared their rows of the chat list.
     """

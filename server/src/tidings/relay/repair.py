@@ -1,7 +1,8 @@
 """The repair job, for outages longer than the 24 hours of the stream: compares the rows of a chat with its log.
 
 Missing entries are processed as the delivery worker does it and published again, so that devices receive them. After a
-restore or failover, redacted messages that still have their text are emptied. The job can run at any time, concurrently with all other processes, and any number of times: complete chats are only read.
+restore or failover, redacted messages that still have their text are emptied. The job can run at any time, concurrently
+with all other processes, and any number of times: complete chats are only read.
 """
 
 import asyncio
@@ -45,7 +46,9 @@ class RedactionRepair(Protocol):
         """Return the sequences of redacted messages that still have their text."""
         ...
 
-    async def finish(self, chat: ChatKey) -> None: ...
+    async def finish(self, chat: ChatKey) -> Sequence[int]:
+        """Remove what is left of redacted messages. Return the sequences of those that still had their text."""
+        ...
 
 
 type WriteRows = Callable[[ChatKey, Sequence[Entry]], Awaitable[MissedRange | None]]
@@ -67,18 +70,22 @@ class Repair:
 
     async def inspect(self, chat: ChatKey) -> RepairResult | None:
         """Return what `repair` would repair, or None."""
-        head = await self._reader.head(chat)
-        after = await self._reader.row_progress(chat, head) if head else 0
-        unredacted = await self._redactions.find(chat)
-        return RepairResult(after, head, unredacted) if after < head or unredacted else None
+        return await self._compare(chat, self._redactions.find)
 
     async def repair(self, chat: ChatKey) -> RepairResult | None:
         """Finish redactions, write what is missing in the rows and publish it. Return None if nothing was missing."""
-        found = await self.inspect(chat)
-        await self._redactions.finish(chat)
+        found = await self._compare(chat, self._redactions.finish)
         if found is not None:
             await self._process(chat, found.after, found.head)
         return found
+
+    async def _compare(
+        self, chat: ChatKey, redactions: Callable[[ChatKey], Awaitable[Sequence[int]]]
+    ) -> RepairResult | None:
+        head = await self._reader.head(chat)
+        after = await self._reader.row_progress(chat, head) if head else 0
+        unredacted = await redactions(chat)
+        return RepairResult(after, head, unredacted) if after < head or unredacted else None
 
     async def _process(self, chat: ChatKey, after: int, up_to: int) -> None:
         while after < up_to:

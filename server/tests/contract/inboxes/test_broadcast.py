@@ -258,7 +258,7 @@ async def test_a_broadcast_writes_at_most_ten_units_and_a_read_costs_two_reads_a
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:
-        await send(at, key="k1")  # stores the tenant's keys, once a day
+        await send(at, key="k1")  # also stores the tenant's keys
         before = written(at)
         await send(at, key="k2")
         assert written(at) - before <= BROADCAST.writes["inbox"]

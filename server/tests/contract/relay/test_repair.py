@@ -180,7 +180,6 @@ def test_a_row_ahead_of_its_log_is_corrected(env: RelayProcesses) -> None:
 def test_repair_corrects_the_head_of_a_large_chat_and_the_rows_that_its_last_hour_names(
     env: RelayProcesses,
 ) -> None:
-
     async def say() -> ChatKey:
         async with env.use_cases() as use_cases:
             chat = await use_cases.group(BEN, *MANY[:60])

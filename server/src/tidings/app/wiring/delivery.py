@@ -32,7 +32,7 @@ from tidings.delivery.offline_checker import (
     OfflineCheckerDeps,
     OfflineCheckStats,
 )
-from tidings.delivery.ports import DeleteUploads, DeliveryCheckpoints, OfflineCheckPublisher
+from tidings.delivery.ports import AudienceReader, DeleteUploads, DeliveryCheckpoints, OfflineCheckPublisher
 from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineChecks, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -141,9 +141,7 @@ def build_worker(
         rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
         log=log,
-        redactor=OfflineQueueRedactor(
-            queue, audience, log, DynamoEditStore(client).clear_reactions, delete_uploads
-        ),
+        redactor=_build_redactor(client, clock, audience, delete_uploads),
         checkpoints=wiring.checkpoints,
         fanout=Fanout(
             wiring.routes,
@@ -225,32 +223,29 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
         publisher = KafkaPublisher(kafka_config(settings))
         epoch = await read_epoch(client, clock)
         books = RowRepairReader(client, epoch)
+        audience = StoredAudience(build_chat_store(client, clock, epoch))
         rows = build_row_projector(
             client,
             make_user_key_ring(settings, client, keys, clock),
-            StoredAudience(build_chat_store(client, clock, epoch)),
+            audience,
             epoch,
         )
+        log, edits = DynamoLogReader(client), DynamoEditStore(client)
+        redactor = _build_redactor(client, clock, audience, make_delete_uploads(settings, publisher))
+        redactions = UnfinishedRedactions(PastLog(log, epoch), log, edits, redactor)
         try:
-            delete_uploads = make_delete_uploads(settings, publisher)
-            redactions = build_unfinished_redactions(client, clock, epoch, delete_uploads)
             yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher), redactions), books)
         finally:
             await publisher.close(_CLOSE_S)
 
 
-def build_unfinished_redactions(
-    client: DynamoClient, clock: Clock, epoch: Epoch, delete_uploads: DeleteUploads | None
-) -> UnfinishedRedactions:
-    log, edits = DynamoLogReader(client), DynamoEditStore(client)
-    redactor = OfflineQueueRedactor(
-        DynamoOfflineQueue(client, clock),
-        CachedAudience(StoredAudience(build_chat_store(client, clock, epoch))),
-        log,
-        edits.clear_reactions,
-        delete_uploads,
+def _build_redactor(
+    client: DynamoClient, clock: Clock, audience: AudienceReader, delete_uploads: DeleteUploads | None
+) -> OfflineQueueRedactor:
+    clear_reactions = DynamoEditStore(client).clear_reactions
+    return OfflineQueueRedactor(
+        DynamoOfflineQueue(client, clock), audience, DynamoLogReader(client), clear_reactions, delete_uploads
     )
-    return UnfinishedRedactions(PastLog(log, epoch), log, edits, redactor)
 
 
 class RowRepairReader(DynamoRepairReader):

@@ -93,8 +93,10 @@ class EpochReconciler:
         """Return the row without lost entries, and write it back unless another process has changed it meanwhile."""
         # Race: a worker raises the row under the present epoch while a reader reconciles it. The worker's write needs a
         # row of this epoch, so it reconciles first; the reader's write needs the row as read, so one of them fails.
-        if self.is_reconciled(row.known):
-            return row
+        return row if self.is_reconciled(row.known) else (await self._reconcile(chat, user, row))[0]
+
+    async def _reconcile(self, chat: ChatKey, user: UserId, row: ChatRow) -> tuple[ChatRow, bool]:
+        """Return the row without lost entries, and whether it was written."""
         # Race: another restore raises the epoch while the log is read. The row is written with the epoch that it was
         # compared in, so its next reader reconciles it again.
         epoch = self.epoch()
@@ -103,8 +105,8 @@ class EpochReconciler:
         reconciled = await self._complete(chat, user, reconciled)
         # A row and its head may be restored from different times, so the row is no copy of the head any more.
         reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
-        await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, reconciled, OF_A_ROW)
-        return reconciled
+        is_written = await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, reconciled, OF_A_ROW)
+        return reconciled, is_written
 
     async def head(self, chat: ChatKey, head: RowUpdate) -> RowUpdate:
         """Reconcile the head of a large chat, as `row` does."""
@@ -143,12 +145,13 @@ class EpochReconciler:
         for _ in range(_ATTEMPTS):
             with translate_read_errors:
                 row = row_from_item(await self._client.get(patterns.READ_ROW, key) or key)
-            # Race: a device acknowledged a message under this epoch, so there is a row that has only a watermark.
-            is_reconciled = row.known.epoch == self.epoch()
-            after = await (self._complete(chat, user, row) if is_reconciled else self.row(chat, user, row))
-            if is_reconciled and (
-                after == row or await self._write(patterns.SETTLE_ROW, key, row, after, OF_A_ROW)
-            ):
+            if row.known.epoch == self.epoch():
+                # Race: a device acknowledged a message under this epoch, so there is a row that has only a watermark.
+                after = await self._complete(chat, user, row)
+                is_done = after == row or await self._write(patterns.SETTLE_ROW, key, row, after, OF_A_ROW)
+            else:
+                _, is_done = await self._reconcile(chat, user, row)
+            if is_done:
                 return
         raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
