@@ -3836,7 +3836,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules";
+            kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | "lost";
             /** Member Count */
             member_count?: number | null;
             /** Mentions */

@@ -288,13 +288,14 @@ export interface HistoryPage {
  *
  * `client_message_id` is sent only to the author's devices, which identify their own messages by it.
  * `changed`: the current state of the message at `refers_to`. Only in pushes, and only if that message is not in the
- * same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one.
+ * same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one. An
+ * entry of the kind `lost` was lost in a failover between regions; `by` is then no user.
  */
 export interface Entry {
   readonly sequence: number;
   readonly by: string;
   readonly at: number;
-  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
+  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | "lost" | (string & {});
   readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
@@ -452,7 +453,7 @@ export interface EntryPush {
   readonly sequence: number;
   readonly by: string;
   readonly at: number;
-  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
+  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | "lost" | (string & {});
   readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;

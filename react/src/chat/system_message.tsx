@@ -7,7 +7,7 @@ export interface SystemMessageProps {
   item: TimelineItem;
 }
 
-/** A join, a leave, a new name or role, a mute, a ban or new rules. */
+/** A join, a leave, a new name or role, a mute, a ban, new rules or a lost entry. */
 export function SystemMessage({ item }: SystemMessageProps): ReactNode {
   const { locale, users } = useSettings();
   const self = useCurrentUser();
@@ -58,6 +58,8 @@ function textOf(
       return locale.text(isOwn ? "youBanned" : "banned", values);
     case "rules":
       return locale.text(isOwn ? "youRulesChanged" : "rulesChanged", values);
+    case "lost":
+      return locale.text("lost");
     default:
       return undefined;
   }

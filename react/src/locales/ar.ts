@@ -212,6 +212,7 @@ export const ar: Locale = {
     youBanned: "حظرتَ {names}",
     youUnbanned: "ألغيتَ حظر {names}",
     youRulesChanged: "غيّرتَ قواعد المجموعة",
+    lost: "فُقدت رسالة أو تغيير بسبب عطل",
     youObject: "أنت",
 
     notifications: "الإشعارات",

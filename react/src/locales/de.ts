@@ -179,6 +179,7 @@ export const de: Locale = {
     youBanned: "Du hast {names} gesperrt",
     youUnbanned: "Du hast die Sperre von {names} aufgehoben",
     youRulesChanged: "Du hast die Regeln der Gruppe geändert",
+    lost: "Eine Nachricht oder Änderung ging bei einem Ausfall verloren",
     youObject: "dich",
 
     notifications: "Mitteilungen",

@@ -175,6 +175,7 @@ export const en = {
     youBanned: "You banned {names}",
     youUnbanned: "You lifted the ban of {names}",
     youRulesChanged: "You changed the rules of the group",
+    lost: "A message or change was lost in an outage",
     youObject: "you",
 
     notifications: "Notifications",

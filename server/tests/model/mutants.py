@@ -246,6 +246,7 @@ MISSING = (
     Rule(
         "… or behind it, or missing.",
         Break(Comparing.NOT_APPLIED, MEMBERS, Promise.MEMBERS),
+        Break(Comparing.ADJACENT_KNOWN, MEMBERS, Promise.MEMBERS),
         Break(Comparing.MISSING_TRUSTED, MEMBERS, Promise.MEMBERS),
     ),
     Rule(

@@ -30,6 +30,7 @@ class Mutant(StrEnum):
     NOT_CUT = "joins and leaves behind the end of the old log stay in the row"
     NOT_APPLIED = "the joins and leaves of the log are not applied to the row"
     MISSING_TRUSTED = "a missing row is trusted"
+    ADJACENT_KNOWN = "a join right after a leave counts as one that the row has"
     CUT_TO_HEAD = "a row is cut to the head of the log, not to the end of the old log"
     WRITTEN_ALWAYS = "a reader writes its result without a condition"
     CHANGED_ANYWAY = "a change is written to a row of the old epoch"
@@ -98,16 +99,22 @@ class Scenario:
 
 def told_by(log: Sequence[Entry]) -> Intervals:
     """Return the intervals that a log says."""
-    return applied((), log)
+    intervals: Intervals = ()
+    for sequence, entry in enumerate(log, 1):
+        if entry.kind == JOIN:
+            intervals = (*intervals, Interval(sequence - 1))
+        elif entry.kind == LEAVE:
+            intervals = (*intervals[:-1], Interval(intervals[-1].joined, sequence))
+    return intervals
 
 
-def applied(intervals: Intervals, log: Sequence[Entry]) -> Intervals:
+def applied(intervals: Intervals, log: Sequence[Entry], *, is_adjacent_known: bool = False) -> Intervals:
     """Apply joins and leaves that the intervals do not have yet."""
     for sequence, entry in enumerate(log, 1):
-        last = intervals[-1] if intervals else None
-        if entry.kind == JOIN and sequence - 1 > max((max(i) for i in intervals), default=-1):
+        last = intervals[-1] if intervals else Interval(-1, -1)
+        if entry.kind == JOIN and sequence - 1 >= max(last) + is_adjacent_known and last.removed:
             intervals = (*intervals, Interval(sequence - 1))
-        elif entry.kind == LEAVE and last is not None and not last.removed and last.joined < sequence:
+        elif entry.kind == LEAVE and not last.removed and last.joined < sequence:
             intervals = (*intervals[:-1], Interval(last.joined, sequence))
     return intervals
 
@@ -169,7 +176,9 @@ class RestoredMembers:
         elif self.mutant is not Mutant.NOT_CUT:
             intervals = cut(intervals, len(old))
         # Without a row, the joins and leaves of the new epoch are missing as well: a change writes the row.
-        return intervals if self.mutant is Mutant.NOT_APPLIED else applied(intervals, old)
+        if self.mutant is Mutant.NOT_APPLIED:
+            return intervals
+        return applied(intervals, old, is_adjacent_known=self.mutant is Mutant.ADJACENT_KNOWN)
 
     def _write(self, state: State, number: int, read: Read) -> Steps:
         done = state._replace(

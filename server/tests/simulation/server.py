@@ -151,7 +151,7 @@ class Gateway:
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
         reader, edits = DynamoLogReader(client), DynamoEditStore(client)
-        rows = DynamoChatStore(client, clock, PastLog(reader, initial_epoch))
+        rows = DynamoChatStore(client, clock, PastLog(reader, initial_epoch, None))
         publisher = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
             LogWorld(

@@ -151,6 +151,7 @@ def event_text(entry: Entry) -> str:
         "leave": f"{entry.by} left" if is_own else f"{_remover(entry.by)} removed {users}",
         "rename": f"{entry.by} renamed the chat to{name}",
         "role": f"{users}: {entry.role}, by {entry.by}",
+        "lost": "a message or change was lost in an outage",
     }
     return texts.get(entry.kind, "")
 

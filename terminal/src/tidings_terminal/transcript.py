@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 from tidings_sdk import Entry, HistoryPage, Reaction
 
-_SHOWN_KINDS: Final = frozenset({"create", "join", "leave", "rename", "role"})
+_SHOWN_KINDS: Final = frozenset({"create", "join", "leave", "rename", "role", "lost"})
 MAX_LINES: Final = 2_000
 """Maximum number of loaded messages. Older ones are loaded again when the user scrolls."""
 

@@ -98,6 +98,7 @@ ENTRY_KINDS: Final = [
     "mute",
     "ban",
     "rules",
+    "lost",
 ]
 ENTRY_STATES: Final = ["active", "redacted", "expired", "archived", "erased", "unreadable"]
 ChatNameOut = Annotated[str, _out(pattern=_PART, **_ID_OUT)]

@@ -31,7 +31,7 @@ class DeliveryTable:
     def may(self) -> Flags:
         return self._filled(
             [
-                (device, interval.chat, interval.joined, interval.removed)
+                (device, interval.chat, interval.joined, interval.latest)
                 for interval in self._facts.intervals
                 for device in self._facts.devices[interval.user]
             ]

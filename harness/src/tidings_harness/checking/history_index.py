@@ -34,6 +34,7 @@ class Deliveries:
     sequence: Numbers
     message: Numbers
     is_message: Flags
+    is_lost: Flags
     is_asked: Flags
 
     def __len__(self) -> int:
@@ -41,12 +42,17 @@ class Deliveries:
 
 
 class Interval(NamedTuple):
-    """A membership interval: the user may read `joined < sequence <= removed` of the chat."""
+    """A membership interval: the user may read `joined < sequence <= removed` of the chat.
+
+    latest: the last sequence at which it may have ended. It is above `removed` only if the leave is one of several lost
+    entries.
+    """
 
     user: int
     chat: int
     joined: int
-    removed: int
+    removed: int = OPEN
+    latest: int = OPEN
 
 
 def column(events: Events, name: str) -> Numbers:
@@ -67,6 +73,7 @@ class HistoryIndex:
             sequence=column(given, "sequence"),
             message=column(given, "message"),
             is_message=given["sort"] == EntryCategory.MESSAGE,
+            is_lost=given["sort"] == EntryCategory.LOST,
             is_asked=given["is_asked"] != 0,
         )
         sent = history.of(EventKind.SENT)
@@ -111,6 +118,10 @@ class HistoryIndex:
         is_message[self.delivered_positions[self.deliveries.is_message]] = True
         is_message[self.acked_positions] = True
         return np.flatnonzero(is_message)
+
+    @cached_property
+    def lost_positions(self) -> Numbers:
+        return np.unique(self.delivered_positions[self.deliveries.is_lost])
 
     @cached_property
     def author_at(self) -> Numbers:
@@ -176,7 +187,10 @@ class HistoryIndex:
 
     @cached_property
     def intervals(self) -> list[Interval]:
-        """The membership intervals, from entries. The added user receives the join, and the removed user the leave."""
+        """The membership intervals, from entries. The added user receives the join, and the removed user the leave.
+
+        A member who joins again has left before: the leave is one of the lost entries in between.
+        """
         kinds = self._history.events["kind"]
         moves = self._history.events[(kinds == EventKind.IN) | (kinds == EventKind.OUT)]
         columns = (column(moves, name).tolist() for name in ("value", "chat", "sequence", "kind"))
@@ -184,10 +198,20 @@ class HistoryIndex:
         for user, chat, sequence, kind in sorted(set(zip(*columns, strict=True))):
             last = found[-1] if found and found[-1][:2] == (user, chat) else None
             is_in = last is not None and last.removed == OPEN
-            if kind == EventKind.IN and not is_in:
-                found.append(Interval(user, chat, sequence - 1, OPEN))
-            elif kind == EventKind.OUT and is_in and last:
-                found[-1] = last._replace(removed=sequence)
+            if kind == EventKind.IN:
+                if last and is_in:
+                    between = self._lost_between(chat, last.joined + 1, sequence)
+                    if not len(between):
+                        continue
+                    found[-1] = last._replace(removed=int(between[0]), latest=int(between[-1]))
+                found.append(Interval(user, chat, sequence - 1))
+            elif is_in and last:
+                found[-1] = last._replace(removed=sequence, latest=sequence)
+        return found
+
+    def _lost_between(self, chat: int, after: int, before: int) -> Numbers:
+        lost = self.lost_positions - self.chat_starts[chat]
+        found: Numbers = lost[(lost > after) & (lost < before)]
         return found
 
     def restrictions(self, begins: EventKind, ends: EventKind) -> list[Interval]:
@@ -199,7 +223,7 @@ class HistoryIndex:
         for user, chat, sequence, kind in sorted(set(zip(*columns, strict=True))):
             is_open = bool(found) and found[-1][:2] == (user, chat) and found[-1].removed == OPEN
             if kind == begins and not is_open:
-                found.append(Interval(user, chat, sequence, OPEN))
+                found.append(Interval(user, chat, sequence))
             elif kind == ends and is_open:
                 found[-1] = found[-1]._replace(removed=sequence)
         return found

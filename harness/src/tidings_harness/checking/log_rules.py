@@ -79,7 +79,7 @@ def muted_members_are_silent(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     places = np.flatnonzero(facts.author_at >= 0)
     sequences = places - facts.chat_starts[facts.chat_at[places]]
     is_muted = np.zeros(len(places), np.bool_)
-    for user, chat, begin, end in facts.restrictions(EventKind.MUTED, EventKind.UNMUTED):
+    for user, chat, begin, end, _ in facts.restrictions(EventKind.MUTED, EventKind.UNMUTED):
         is_own = (facts.author_at[places] == user) & (facts.chat_at[places] == chat)
         is_muted |= is_own & (sequences > begin) & (sequences < end)
     yield from violations(
@@ -94,7 +94,7 @@ def banned_users_do_not_join(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     joins = facts.events(EventKind.IN)
     users, chats, sequences = (column(joins, name) for name in ("value", "chat", "sequence"))
     is_banned = np.zeros(len(joins), np.bool_)
-    for user, chat, begin, end in facts.restrictions(EventKind.BANNED, EventKind.UNBANNED):
+    for user, chat, begin, end, _ in facts.restrictions(EventKind.BANNED, EventKind.UNBANNED):
         is_banned |= (users == user) & (chats == chat) & (sequences > begin) & (sequences < end)
     yield from violations(
         Rule.BANNED_IS_OUT,

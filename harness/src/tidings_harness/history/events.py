@@ -83,7 +83,8 @@ class Outcome(IntEnum):
 
 
 class EntryCategory(IntEnum):
-    """The kind of an entry. Only messages count as unread."""
+    """The kind of an entry. Only messages count as unread. A lost entry may have been one."""
 
     OTHER = 0
     MESSAGE = 1
+    LOST = 2

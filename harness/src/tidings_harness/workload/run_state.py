@@ -54,7 +54,8 @@ class RunState:
         self._member(chat, entry)
         is_erased = any(map(_is_pseudonym, (entry.by, *entry.users)))
         number = ERASED_ENTRY if is_erased else _fingerprint(entry)
-        return SeenEntry(entry.sequence, number, EntryCategory.OTHER)
+        category = EntryCategory.LOST if entry.kind == "lost" else EntryCategory.OTHER
+        return SeenEntry(entry.sequence, number, category)
 
     def welcomed(self, epoch: int) -> None:
         """Start a new epoch after a restore, and discard the state of chats."""

@@ -5,7 +5,7 @@ log has. The log decides. A change that the log has lost is removed from the row
 A role, a mute or a name that a lost entry changed remains as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -31,10 +31,10 @@ def restored_membership(
     chat: ChatId, user: UserId, row: Membership | None, past: PastEnd
 ) -> Membership | None:
     """Return the row as the log says. None: the user never was a member, and has no row."""
-    found = None if row is None else _cut(row, past.sequence)
+    found = None if row is None else _cut(row, past.sequence, past.lost)
     for entry in past.changes:
         if user in entry.users or (entry.kind is EntryKind.BLOCK and user == entry.sender):
-            found = _applied(chat, user, found, entry)
+            found = _applied(chat, user, found, entry, past.lost)
     return found if found is None else _with_role(found, past.changes)
 
 
@@ -53,16 +53,21 @@ def restored_chat(key: ChatKey, row: Chat | None, past: PastEnd) -> Chat | None:
     return replace(row, is_frozen=past.rules.is_frozen, slow_mode_s=past.rules.slow_mode_s)
 
 
-def _cut(row: Membership, end: int) -> Membership:
-    """Remove what lies behind the end of the log: joins and leaves, and the marks of roles and mutes."""
-    intervals = tuple(
-        Interval(each.joined, None if each.removed is not None and each.removed > end else each.removed)
-        for each in row.intervals
-        if each.joined < end
-    )
+def _cut(row: Membership, end: int, lost: Collection[int]) -> Membership:
+    """Remove joins and leaves that are lost, and what lies behind the end of the log, also marks of roles and mutes."""
+    intervals = list[Interval]()
+    for each in row.intervals:
+        removed = each.removed if each.removed is not None and each.removed <= end else None
+        if each.joined < end and each.joined + 1 not in lost:
+            # A lost leave before this join counts: without it, the member could not have joined.
+            intervals.append(Interval(each.joined, removed))
+        elif intervals and intervals[-1].removed in lost:
+            intervals[-1] = Interval(intervals[-1].joined, removed)
+    if intervals and intervals[-1].removed in lost:
+        intervals[-1] = Interval(intervals[-1].joined)
     cut = replace(
         row,
-        intervals=intervals,
+        intervals=tuple(intervals),
         right_since=min(row.right_since, end),
         unmuted_at=min(row.unmuted_at, end),
     )
@@ -70,10 +75,12 @@ def _cut(row: Membership, end: int) -> Membership:
     return replace(cut, banned_until_ms=0, ban_reason=None) if cut.is_member and row.banned_until_ms else cut
 
 
-def _applied(chat: ChatId, user: UserId, row: Membership | None, entry: Entry) -> Membership | None:
+def _applied(
+    chat: ChatId, user: UserId, row: Membership | None, entry: Entry, lost: Collection[int]
+) -> Membership | None:
     """Return the row after an entry that names the user. An entry that the row already has changes nothing."""
     if entry.kind in _JOINING:
-        return _joined(chat, user, row, entry)
+        return _joined(chat, user, row, entry, lost)
     if entry.kind is EntryKind.BAN:
         return _banned(user, row, entry)
     if row is None:
@@ -87,10 +94,19 @@ def _applied(chat: ChatId, user: UserId, row: Membership | None, entry: Entry) -
     return _blocked(row, user, entry) if entry.kind is EntryKind.BLOCK else row
 
 
-def _joined(chat: ChatId, user: UserId, row: Membership | None, entry: Entry) -> Membership | None:
-    ends = [each.removed or each.joined for each in row.intervals] if row is not None else []
-    if (row is not None and row.is_member) or entry.sequence - 1 <= max(ends, default=-1):
-        return row
+def _joined(
+    chat: ChatId, user: UserId, row: Membership | None, entry: Entry, lost: Collection[int]
+) -> Membership | None:
+    last = row.intervals[-1] if row is not None and row.intervals else None
+    if row is not None and last is not None:
+        if entry.sequence - 1 <= last.joined or entry.sequence - 1 < (last.removed or 0):
+            return row
+        if last.removed is None:
+            # The member joins again, so they have left before, in one of the lost entries.
+            left = [each for each in lost if last.joined + 1 < each < entry.sequence]
+            if not left:
+                return row
+            row = rules.with_leave(row, max(left))
     is_owner = entry.kind is EntryKind.CREATE and user == entry.sender
     role = Role.OWNER if is_owner and chat_type(chat) is ChatType.GROUP else Role.MEMBER
     return rules.with_join(user, row, role, entry.sequence)

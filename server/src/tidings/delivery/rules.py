@@ -6,7 +6,7 @@ or part of the run. The shown message has a version of its own, because a later 
 compared by message and version.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -179,22 +179,25 @@ def highest_sequence(row: ChatRow) -> int:
     return max(known.removed or 0, shown, *(mark.sequence if mark else 0 for mark in marks))
 
 
-def truncate_row(row: ChatRow, last: LogPosition) -> ChatRow:
-    """Return the row without sequences above `last`, the end of its log after a restore.
+def truncate_row(row: ChatRow, last: LogPosition, lost: Collection[int] = ()) -> ChatRow:
+    """Return the row without sequences above `last`, the end of its log after a restore, and without lost entries.
 
-    Positions are lowered to `last`. A message, join or leave above it is not in the log and is removed.
+    Positions are lowered to `last`. A message, join or leave that is not in the log is removed.
     """
     known = row.known
-    is_shown = known.shown is not None and max(known.shown.rank) <= last.sequence
+
+    def is_kept(*sequences: int) -> bool:
+        return max(sequences) <= last.sequence and not any(each in lost for each in sequences)
+
     return replace(
         row,
         known=replace(
             known,
             head=_at_most(known.head, last),
             own=_at_most(known.own, last),
-            shown=known.shown if is_shown else None,
-            joined=known.joined if known.joined and known.joined.sequence <= last.sequence else None,
-            removed=known.removed if (known.removed or 0) <= last.sequence else None,
+            shown=known.shown if known.shown and is_kept(*known.shown.rank) else None,
+            joined=known.joined if known.joined and is_kept(known.joined.sequence) else None,
+            removed=known.removed if known.removed and is_kept(known.removed) else None,
         ),
         delivered=_at_most(row.delivered, last),
         read=_at_most(row.read, last),

@@ -182,6 +182,7 @@ def _event(view: ChatPageView, entry: JsonObject) -> str:
         "ban": f"{by} banned or unbanned {users}",
         "block": f"{by} blocked or unblocked the other user",
         "rules": f"{by} changed the rules of the chat",
+        "lost": "A message or change was lost in an outage",
     }
     return texts.get(kind, "")
 

@@ -29,6 +29,8 @@ class EntryKind(StrEnum):
     MUTE = "mute"
     BAN = "ban"
     RULES = "rules"
+    LOST = "lost"
+    """An entry that a failover has lost. Only its ordinal is known: whether it counted as unread."""
 
 
 STATUS_CHANGING_KINDS = frozenset(

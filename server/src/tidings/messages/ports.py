@@ -318,16 +318,24 @@ class PastEnd:
     `changes`: the entries of its last hour, oldest first, that change members, roles, restrictions, name or rules, or
     redact a message.
     `sent`: the last message of each sender in this hour.
+    `ordinal`: that of the last entry. `lost`: the sequences of this hour whose entries are lost.
     `is_applied`: this process has compared the memberships of all users that these entries name.
     `are_rows_complete`: it has compared their rows of the chat list.
     """
 
     sequence: int
+    ordinal: int = 0
     changes: Sequence[Entry] = ()
     sent: Mapping[UserId, Entry] = field(default_factory=dict)
     rules: ChatRules = NO_RULES
+    lost: frozenset[int] = frozenset()
     is_applied: bool = False
     are_rows_complete: bool = False
+
+
+class LostEntryWriter(Protocol):
+    async def put_lost(self, chat: ChatKey, entries: Sequence[Entry]) -> None:
+        """Put entries where the log has none. Idempotent."""
 
 
 class PastLogReader(Protocol):
@@ -335,10 +343,5 @@ class PastLogReader(Protocol):
 
     epoch: Epoch
 
-    async def end(self, chat: ChatKey) -> PastEnd: ...
-
-    async def last(self, chat: ChatKey, epoch: int, below: int) -> Entry | None:
-        """Return the last entry that was written before this epoch; `below` is above it."""
-
-    async def one(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
-        """Return an entry that was written before this epoch."""
+    async def end(self, chat: ChatKey) -> PastEnd:
+        """Return the end of the earlier part. Puts an entry of the kind `lost` wherever it lacks one."""

@@ -23,7 +23,7 @@ async def depart(env: UseCaseEnv, chat: ChatKey, user: UserId = ANNA) -> None:
 
 
 def eraser(env: UseCaseEnv) -> DynamoMembershipEraser:
-    return DynamoMembershipEraser(env.client, env.clock, PastLog(env.reader, initial_epoch))
+    return DynamoMembershipEraser(env.client, env.clock, PastLog(env.reader, initial_epoch, None))
 
 
 async def move(env: UseCaseEnv, chat: ChatKey, erased: ErasedUser = GONE) -> bool:

@@ -53,7 +53,7 @@ class ErasureEnv:
         env = self.use_cases
         deps = ChatStepDeps(
             memberships=DynamoMembershipEraser(
-                env.client, env.clock, PastLog(DynamoLogReader(env.client), initial_epoch)
+                env.client, env.clock, PastLog(DynamoLogReader(env.client), initial_epoch, None)
             ),
             depart=ChatDepartures(env.commands, env.rows).depart,
             log=DynamoLogEraser(env.client, page_entries=4),

@@ -39,8 +39,8 @@ from tidings_harness.workload.run_state import entry_text
 from tidings_harness.workload.scenario import Scenario
 
 _PAGE: Final = (Path(__file__).parents[4] / "docs/howto/fail-over-to-another-region.md").read_text()
-_UNNOTICED: Final = 10
-"""Entries that users send after the replication has ended and before the lost region can no longer write."""
+_UNNOTICED: Final = 20
+"""Entries that users send after the last complete copy and before the lost region can no longer write."""
 _IN_FLIGHT_S: Final = 2.0
 """How long writes may be in flight when the policy takes effect."""
 _STALE_TRIES: Final = 3
@@ -78,11 +78,12 @@ async def failover(run: FaultRun, *, is_fenced: bool = True) -> None:
         async with Replication(dynoxide.database(node), target, here.tables.prefix) as replication:
             await replication.until_copied()
             await load.sent_more(40)
-            load.step("the region is cut off, and does not replicate any more")
+            load.step("the region is cut off, and only a part of its last writes is replicated")
             watch = Stopwatch.start(load)
             await replication.cut()
             load.copied(replication.log_copied_ns)
             await load.sent_more(_UNNOTICED)
+            await replication.copy_some()
             policy = dynamo.fault(Deny(_denied_actions())) if is_fenced else None
             await passed(_IN_FLIGHT_S)
             watch.fenced()
@@ -95,6 +96,8 @@ async def failover(run: FaultRun, *, is_fenced: bool = True) -> None:
             for _ in run.rounds():
                 await load.sent_more(20)
             tries.append(await _try_lost_region(run, here, lost))
+            assert watch.lost.gaps > 0, "the log of the standby has no gap"
+            run.figures["gaps"] = watch.lost.gaps
             run.recoveries.append(await watch.result())
             if policy is not None:
                 assert policy.hits > 0, "no write was denied"

@@ -9,6 +9,7 @@ import numpy as np
 from fixtures.installation_processes import InstallationProcesses
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.ports import LogReader
 from tidings_harness.history.epochs import directories
 from tidings_harness.history.events import EventKind, Events, Outcome
 from tidings_harness.history.loader import load_history
@@ -20,13 +21,17 @@ _MEASURED_WITHIN_S: Final = 120.0
 
 
 class Lost(NamedTuple):
-    """Sends that were acknowledged and are not in the log of the recovered tables. `oldest_ns`: the first ack of them."""
+    """Sends that were acknowledged and are not in the log of the recovered tables. `oldest_ns`: the first ack of them.
+
+    `gaps`: entries of any kind that the log lacks below its last one.
+    """
 
     entries: int
     oldest_ns: int | None
+    gaps: int
 
 
-NOTHING_LOST: Final = Lost(0, None)
+NOTHING_LOST: Final = Lost(0, None, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +70,20 @@ class Stopwatch:
 
     async def compare(self, processes: InstallationProcesses) -> None:
         """Compare acknowledgements with the recovered log. Call it before a process writes to that."""
-        heads: dict[str, int] = {}
+        logs: dict[str, set[int]] = {}
         async with processes.use_cases() as use_cases:
             for group in self.load.groups:
                 key = ChatKey(TenantId(processes.space.tenant), ChatId(group.chat))
-                newest = await use_cases.reader.range(key, 0, 10**9, 1, newest_first=True)
-                heads[group.chat] = newest[0].sequence if newest else 0
+                logs[group.chat] = await _sequences(use_cases.reader, key)
         history = load_history(directories(self.load.directory)[-1])
         acked = _acknowledged(history.of(EventKind.SENT))
         lost = {
             int(event["message"]): int(event["at_ns"])
             for event in reversed(acked)
-            if event["sequence"] > heads[history.names[event["chat"]]]
+            if event["sequence"] not in logs[history.names[event["chat"]]]
         }
-        self.lost = Lost(len(lost), min(lost.values(), default=None))
+        gaps = sum(max(log, default=0) - len(log) for log in logs.values())
+        self.lost = Lost(len(lost), min(lost.values(), default=None), gaps)
 
     async def result(self, within_s: float = _MEASURED_WITHIN_S) -> Recovery:
         """Return the figures when a message has been sent and delivered after the recovery. Raises `TimeoutError`."""
@@ -102,6 +107,14 @@ class Stopwatch:
         given = history.of(EventKind.GIVEN)
         given = given[np.isin(given["message"], acked["message"])]
         return (int(acked["at_ns"].min()), int(given["at_ns"].min())) if len(given) else None
+
+
+async def _sequences(log: LogReader, chat: ChatKey) -> set[int]:
+    found, after = set[int](), 0
+    while page := await log.between(chat, after, 10**9):
+        found.update(entry.sequence for entry in page)
+        after = page[-1].sequence
+    return found
 
 
 def _acknowledged(events: Events) -> Events:

@@ -1,17 +1,19 @@
 """Replicate the tables of one engine to another asynchronously, as DynamoDB Global Tables do.
 
 Each table has its own schedule, so the copies of two tables show different instants, and the parts of a transaction
-arrive separately. Within a table, entries arrive in the order of their first write: a copy never lacks an item that is
-older than one that it has. Global Tables promise this order for one item only.
+arrive separately. Global Tables promise an order for one item only: when the replication ends, an item can have arrived
+and an older one not (`copy_some`).
 """
 
 import asyncio
 import http.client
 import json
+import random
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import batched
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, final
 
@@ -28,6 +30,7 @@ _CHANGES: Final = (("INSERT", "NEW", "NULL"), ("UPDATE", "NEW", "NULL"), ("DELET
 _SHORTEST_LAG_S: Final = 0.2
 _LONGEST_LAG_S: Final = 1.6
 _BATCH: Final = 25
+_PART: Final = 0.5
 _TIMEOUT_S: Final = 60.0
 
 REPLICATED: Final = tuple(table for table in TABLES if table.backup.has_standby)
@@ -65,7 +68,7 @@ class Replication:
         await asyncio.to_thread(self._remove_triggers)
 
     async def cut(self) -> None:
-        """Stop replicating. Writes that have not reached the target never will. Idempotent."""
+        """Stop replicating. Writes that have not reached the target never will, but for `copy_some`. Idempotent."""
         self._is_stopping = True
         tasks, self._tasks = self._tasks, []
         for task in tasks:
@@ -109,6 +112,18 @@ class Replication:
                 _put(connection, self._prefix + table.name, table, changes[first : first + _BATCH])
         self._done[table.name] = last
         return True
+
+    async def copy_some(self) -> None:
+        """Copy a part of what the target lacks: items are replicated one by one, in no order between them."""
+        for table in REPLICATED:
+            await asyncio.to_thread(self._copy_part, table)
+
+    def _copy_part(self, table: Table) -> None:
+        _, changes = self._changes(table)
+        part = [change for change in changes if random.random() < _PART]
+        with closing(http.client.HTTPConnection(self._target, timeout=_TIMEOUT_S)) as connection:
+            for some in batched(part, _BATCH):
+                _put(connection, self._prefix + table.name, table, some)
 
     def _changes(self, table: Table) -> tuple[int, list[Change]]:
         """Return the changed keys in the order of their first change, and the number of the last change."""

@@ -135,6 +135,8 @@ def print_outcome(outcome: Outcome) -> None:
             f"    recovered in {each.rto_s:.1f} s, first delivery after {each.delivered_s:.1f} s; "
             f"{each.rpo_entries} acknowledged entries of {each.rpo_s:.1f} s lost"
         )
+    if outcome.figures:
+        print_line("    " + ", ".join(f"{name}: {value}" for name, value in outcome.figures.items()))
     for note in (*outcome.notes, outcome.error):
         if note:
             print_line(f"    {note}")

@@ -1,5 +1,6 @@
 """Rows of members and chats, compared with the end of a log that a restore has left."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def member(*intervals: Interval, role: Role = Role.MEMBER, **more: Any) -> Membe
 
 
 def compared(row: Membership | None, *changes: Entry, chat: ChatKey = GROUP) -> Membership:
-    found = restored_membership(chat.chat, ANNA, row, PastEnd(END, changes))
+    found = restored_membership(chat.chat, ANNA, row, PastEnd(END, changes=changes))
     assert found is not None
     return found
 
@@ -88,12 +89,60 @@ def test_a_block_and_its_end_change_the_rows_of_both_users(sender: UserId) -> No
     assert (found.blocks_other, found.blocked_by_other, found.right_since) == (False, False, 12)
 
 
+LEAVE_12, JOIN_13, JOIN_15 = (
+    entry(12, EntryKind.LEAVE, users=(ANNA,)),
+    entry(13, EntryKind.JOIN, users=(ANNA,)),
+    entry(15, EntryKind.JOIN, users=(ANNA,)),
+)
+
+
+def intervals_with_lost(row: Membership, *changes: Entry, lost: Collection[int] = ()) -> Sequence[Interval]:
+    past = PastEnd(END, changes=changes, lost=frozenset(lost))
+    found = restored_membership(GROUP.chat, ANNA, row, past)
+    assert found is not None
+    return found.intervals
+
+
+def test_a_row_behind_its_log_gets_a_join_right_after_a_leave() -> None:
+    left, back = Interval(0, 12), Interval(12)
+    for row in (member(), member(left), member(left, back)):
+        assert intervals_with_lost(row, LEAVE_12, JOIN_13) == (left, back)
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "lost", "wanted"),
+    [
+        pytest.param([(0, 12)], [], [12], [(0, None)], id="a lost leave"),
+        pytest.param([(0, 8), (11, None)], [], [12], [(0, 8)], id="a lost join"),
+        pytest.param([(0, 12), (13, None)], [], [12, 14], [(0, None)], id="both"),
+        pytest.param([(0, 12), (13, 18)], [], [12, 14], [(0, 18)], id="both, and a leave that remains"),
+        pytest.param([(0, 8), (11, 18)], [], [12], [(0, 8)], id="a lost join, and a leave that remains"),
+        pytest.param(
+            [(0, 12), (14, None)], [], [12], [(0, 12), (14, None)], id="a join that proves the leave"
+        ),
+        pytest.param(
+            [(0, None)], [JOIN_15], [9, 12, 17], [(0, 12), (14, None)], id="a join that the row lacks"
+        ),
+        pytest.param([(0, None)], [JOIN_15], [], [(0, None)], id="a second join without a lost entry"),
+        pytest.param([(14, None)], [JOIN_15], [12], [(14, None)], id="a join that the row has"),
+    ],
+)
+def test_a_row_agrees_with_a_log_that_lost_entries(
+    row: list[tuple[int, int | None]],
+    changes: list[Entry],
+    lost: list[int],
+    wanted: list[tuple[int, int | None]],
+) -> None:
+    before = member(*(Interval(*each) for each in row))
+    assert intervals_with_lost(before, *changes, lost=lost) == tuple(Interval(*each) for each in wanted)
+
+
 def test_a_chat_keeps_the_sequence_at_which_it_became_large() -> None:
     row = Chat(key=GROUP, type=ChatType.GROUP, created_by=CARL, member_count=5)
     joins = [
         entry(sequence, EntryKind.JOIN, users=(ANNA,), member_count=MAX_SMALL_MEMBERS + sequence)
         for sequence in (0, 1, 2)
     ]
-    found = restored_chat(GROUP, row, PastEnd(END, joins))
+    found = restored_chat(GROUP, row, PastEnd(END, changes=joins))
     assert found is not None
     assert (found.large_since, found.member_count) == (1, MAX_SMALL_MEMBERS + 2)

@@ -69,7 +69,8 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
 
     `client_message_id` is sent only to the author's devices, which identify their own messages by it.
     `changed`: the current state of the message at `refers_to`. Only in pushes, and only if that message is not in the
-    same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one.
+    same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one. An
+    entry of the kind `lost` was lost in a failover between regions; `by` is then no user.
     """
 
     sequence: SequenceOut

@@ -42,6 +42,7 @@ KindName = Literal[
     "mute",
     "ban",
     "rules",
+    "lost",
 ]
 Data = Annotated[
     dict[str, JsonValue],

@@ -59,21 +59,29 @@ class ChatListServices(NamedTuple):
     directs: DirectChatCache
 
 
+def build_past_log(
+    client: DynamoClient, clock: Clock, epoch: Epoch, *, is_read_only: bool = False
+) -> PastLog:
+    writer = None if is_read_only else DynamoMessageLog(client, clock)
+    return PastLog(DynamoLogReader(client), epoch, writer)
+
+
 def build_chat_store(
     client: DynamoClient, clock: Clock, epoch: Epoch, *, is_read_only: bool = False
 ) -> DynamoChatStore:
     """Build the store of chats. With `is_read_only`, rows of an earlier epoch are compared, but not written back."""
-    return DynamoChatStore(client, clock, PastLog(DynamoLogReader(client), epoch), is_read_only=is_read_only)
+    past = build_past_log(client, clock, epoch, is_read_only=is_read_only)
+    return DynamoChatStore(client, clock, past, is_read_only=is_read_only)
 
 
 def build_epoch_reconciler(
     client: DynamoClient, epoch: Epoch, *, is_read_only: bool = False
 ) -> EpochReconciler:
     """Build the reconciler that every store of rows needs. With `initial_epoch`, rows are trusted unchanged."""
-    log = DynamoLogReader(client)
-    past = PastLog(log, epoch)
-    memberships = DynamoChatStore(client, SystemClock(), past, is_read_only=is_read_only)
-    return EpochReconciler(client, log, memberships, past, is_read_only=is_read_only)
+    clock = SystemClock()
+    past = build_past_log(client, clock, epoch, is_read_only=is_read_only)
+    memberships = DynamoChatStore(client, clock, past, is_read_only=is_read_only)
+    return EpochReconciler(client, DynamoLogReader(client), memberships, past, is_read_only=is_read_only)
 
 
 def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowReader:

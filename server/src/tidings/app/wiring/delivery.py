@@ -9,6 +9,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import (
     build_chat_row_reader,
     build_chat_store,
+    build_past_log,
     build_row_projector,
     build_watermark_store,
 )
@@ -43,7 +44,6 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
 from tidings.messages import sender
 from tidings.messages.model import Entry
-from tidings.messages.past_log import PastLog
 from tidings.messages.ports import KeyProvider
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
 from tidings.messages.store.entry_items import entry_from_item
@@ -232,7 +232,7 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
         )
         log, edits = DynamoLogReader(client), DynamoEditStore(client)
         redactor = _build_redactor(client, clock, audience, make_delete_uploads(settings, publisher))
-        redactions = UnfinishedRedactions(PastLog(log, epoch), log, edits, redactor)
+        redactions = UnfinishedRedactions(build_past_log(client, clock, epoch), log, edits, redactor)
         try:
             yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher), redactions), books)
         finally:

@@ -6,7 +6,7 @@ from tidings.accounts.store.erasure import DynamoUserEraser
 from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
-from tidings.app.wiring.chats import build_chat_store
+from tidings.app.wiring.chats import build_chat_store, build_past_log
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.app.wiring.search import UnpublishedChunks
@@ -40,8 +40,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId, UserId, initial_epoch
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
-from tidings.messages.past_log import PastLog
-from tidings.messages.store import DynamoLogEraser, DynamoLogReader
+from tidings.messages.store import DynamoLogEraser
 from tidings.moderation.store import DynamoReviewStore
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -167,7 +166,7 @@ class ErasureWiring:
     def _chat_deps(self) -> ChatStepDeps:
         client, clock, epoch = self.engines.dynamo.value, self.host.clock, self.engines.epoch
         return ChatStepDeps(
-            memberships=DynamoMembershipEraser(client, clock, PastLog(DynamoLogReader(client), epoch)),
+            memberships=DynamoMembershipEraser(client, clock, build_past_log(client, clock, epoch)),
             depart=ChatDepartures(self.commands, build_chat_store(client, clock, epoch)).depart,
             log=DynamoLogEraser(client),
             delivery=DynamoDeliveryEraser(client),

@@ -100,8 +100,7 @@ class EpochReconciler:
         # Race: another restore raises the epoch while the log is read. The row is written with the epoch that it was
         # compared in, so its next reader reconciles it again.
         epoch = self.epoch()
-        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
-        reconciled = row if last is None else await self._truncate(chat, user, row, last)
+        reconciled = await self._truncate(chat, user, row)
         reconciled = await self._complete(chat, user, reconciled)
         # A row and its head may be restored from different times, so the row is no copy of the head any more.
         reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
@@ -113,8 +112,8 @@ class EpochReconciler:
         if self.is_reconciled(head):
             return head
         epoch, row = self.epoch(), ChatRow(chat=chat.chat, known=head)
-        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
-        reconciled = row if last is None else rules.truncate_row(row, last)
+        past = await self._past.end(chat)
+        reconciled = rules.truncate_row(row, LogPosition(past.sequence, past.ordinal), past.lost)
         reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
         # A head proves that the rows of users who sent, joined or left are written, so they are completed before it.
         await self._complete_rows(chat)
@@ -155,13 +154,17 @@ class EpochReconciler:
                 return
         raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
-    async def _truncate(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
-        """Truncate a row to the end of its log.
+    async def _truncate(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
+        """Truncate a row to the end of the past log, and remove lost entries from it.
 
         A row has only the user's latest join and leave. If truncation removes one of them, read the membership for the
         interval before it. For a former member, no position may be above the leave.
         """
-        reconciled = rules.truncate_row(row, last)
+        # Race: a sender appends in the present epoch while a row is compared with the log, and the new entry takes the
+        # sequence of a lost one. The row refers to the lost entry, so only entries before this epoch count.
+        past = await self._past.end(chat)
+        last = LogPosition(past.sequence, past.ordinal)
+        reconciled = rules.truncate_row(row, last, past.lost)
         if not rules.has_lost_interval(row.known, reconciled.known):
             return reconciled
         found = await self._chats.membership(chat, user)
@@ -175,17 +178,6 @@ class EpochReconciler:
         joined = JoinPosition(entry.sequence, entry.ordinal, entry.created_at_ms)
         removed = ends[-1] if ends else None
         return replace(reconciled, known=replace(reconciled.known, joined=joined, removed=removed))
-
-    async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> LogPosition | None:
-        """Return the last entry that was written before this epoch; None if `furthest` is not above it.
-
-        Costs one read for a chat without lost entries. Otherwise a binary search: all entries of this epoch are above
-        those of earlier epochs.
-        """
-        if not furthest or await self._past.one(chat, epoch, furthest) is not None:
-            return None
-        last = await self._past.last(chat, epoch, furthest)
-        return LogPosition(0, 0) if last is None else LogPosition(last.sequence, last.ordinal)
 
     async def _write(
         self, pattern: AccessPattern, key: dict[str, ItemValue], was: ChatRow, now: ChatRow, names: HeadNames

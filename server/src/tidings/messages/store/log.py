@@ -4,8 +4,10 @@ An item omits empty attributes. A message's id is not stored: it consists of the
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from tidings.kernel.clock import Clock, format_ms, parse_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
@@ -35,6 +37,7 @@ from tidings.schema.tables.items.chats import EPHEMERAL_CONTENT, KEY_SORT, chat_
 from tidings.schema.tables.patterns import messages as patterns
 
 ABSENT = "attribute_not_exists(chat_id)"
+_LOST_AT_ONCE = 16
 KEY_TTL_S = 7 * 24 * 3600
 _LOG, _KEYS = "messages", "idempotency_keys"
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
@@ -132,6 +135,16 @@ class DynamoMessageLog:
         except ConditionFailedError as failed:
             return PositionTaken(None if failed.item is None else entry_from_item(failed.item))
         return COMMITTED
+
+    async def put_lost(self, chat: ChatKey, entries: Sequence[Entry]) -> None:
+        await gather_limited((self._put_lost(chat, entry) for entry in entries), _LOST_AT_ONCE)
+
+    async def _put_lost(self, chat: ChatKey, entry: Entry) -> None:
+        # Race: several processes find the same gap. All put the same entry, so the first one wins.
+        with translate_write_errors, suppress(ConditionFailedError):
+            await self._client.put(
+                patterns.PUT_LOST, entry_item(chat, entry), condition=ABSENT, repeatable=True
+            )
 
     async def _transact(
         self, chat: ChatKey, entries: Sequence[Entry], side_writes: TransactionPart | None, *, is_keyed: bool

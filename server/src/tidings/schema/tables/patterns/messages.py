@@ -49,6 +49,13 @@ APPEND_CHANGE = transact(
     "Append an edit, redaction or reaction and change the message's row with it.",
 )
 
+PUT_LOST = put(
+    "messages.put_lost",
+    MESSAGES,
+    "chat_id, sequence, if absent",
+    "Put an entry of the kind `lost` where a failover has left a gap in the log.",
+)
+
 READ_HEAD = query(
     "messages.read_head",
     MESSAGES,
