@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from tidings.accounts import api_keys, phone_login, sessions, verification_keys
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
-from tidings.accounts.jwks_http import FetchOptions, open_http_jwks
 from tidings.accounts.phone_login import ConsoleSms, PhoneLogin, SmsCodeSender, SmsQueue
 from tidings.accounts.ports import LoginLimiter, SmsSender
 from tidings.accounts.session_cache import SessionCache, SessionTokenVerifier
@@ -68,6 +67,9 @@ async def open_accounts(
     settings: AccountsSettings, client: DynamoClient, clock: Clock, rows: AuthenticatedRows
 ) -> AsyncIterator[AccountServices]:
     """Open the verifiers of API keys and of tokens that the tenants' servers sign."""
+    # Here, not at the first fetch: the import would stop the event loop of a process that has connections.
+    from tidings.accounts.jwks_http import FetchOptions, open_http_jwks  # noqa: PLC0415 - loads aiohttp
+
     options = FetchOptions(
         network=NetworkPolicy(settings.jwks_network),
         timeout_s=settings.jwks_timeout_s,

@@ -5,8 +5,8 @@ botocore signs the requests. Buckets are addressed by path, which every store su
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree as ET
 
-import aiohttp
 from yarl import URL
 
 from tidings.kernel.errors import UnavailableError
@@ -27,6 +26,7 @@ from tidings.platform.dynamo.credentials import (
 )
 
 if TYPE_CHECKING:
+    import aiohttp
     from botocore.credentials import Credentials
 
 _TIMEOUT_S = 30.0
@@ -73,7 +73,7 @@ class S3Client:
     """Requests are repeatable: each sets or deletes one object, or reads."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, options: S3Options, credentials: CredentialsProvider
+        self, session: "aiohttp.ClientSession", options: S3Options, credentials: CredentialsProvider
     ) -> None:
         self._session = session
         self._region = options.region
@@ -120,11 +120,9 @@ class S3Client:
     async def read(self, key: str) -> AsyncIterator[bytes]:
         """Yield the bytes of an object. Raises `S3Error` with status 404 if it does not exist."""
         async with self._request("GET", key) as answer:
-            try:
+            with _raise_s3_error(f"the answer of GET {key} ended early"):
                 async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
                     yield chunk
-            except (aiohttp.ClientError, TimeoutError) as error:
-                raise S3Error(f"the answer of GET {key} ended early: {error!r}") from error
 
     async def put(self, key: str, body: bytes, content_type: str) -> None:
         async with self._request("PUT", key, body=body, headers={"Content-Type": content_type}):
@@ -142,13 +140,10 @@ class S3Client:
             "x-amz-checksum-sha256": sha256,
         }
         url = self._signed_url(self._endpoint, "PUT", key, _PUT_LIFE_S, headers=headers, query={})
-        try:
-            with path.open("rb") as file:
-                async with self._session.put(URL(url, encoded=True), headers=headers, data=file) as answer:
-                    if answer.status >= _FAILED:
-                        raise await _refused("PUT", key, answer)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise S3Error(f"PUT {key} was not answered: {error!r}") from error
+        with _raise_s3_error(f"PUT {key} was not answered"), path.open("rb") as file:
+            async with self._session.put(URL(url, encoded=True), headers=headers, data=file) as answer:
+                if answer.status >= _FAILED:
+                    raise await _refused("PUT", key, answer)
 
     async def delete(self, key: str) -> None:
         """Delete an object. One that does not exist causes no error."""
@@ -266,7 +261,7 @@ class S3Client:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         allow: Sequence[int] = (),
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    ) -> AsyncIterator["aiohttp.ClientResponse"]:
         from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - see `presign`
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - see `presign`
 
@@ -276,15 +271,13 @@ class S3Client:
         signed = AWSRequest(method=method, url=url, headers=dict(headers or {}), data=body)
         signed.headers["X-Amz-Content-SHA256"] = hashlib.sha256(body).hexdigest()
         S3SigV4Auth(self._keys(), "s3", self._region).add_auth(signed)
-        try:
+        with _raise_s3_error(f"{method} {key or self._bucket} was not answered"):
             async with self._session.request(
                 method, URL(url, encoded=True), headers=dict(signed.headers.items()), data=BytesIO(body)
             ) as answer:
                 if answer.status >= _FAILED and answer.status not in allow:
                     raise await _refused(method, key, answer)
                 yield answer
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise S3Error(f"{method} {key or self._bucket} was not answered: {error!r}") from error
 
     def _keys(self) -> "Credentials":
         from botocore.credentials import Credentials  # noqa: PLC0415 - see `presign`
@@ -294,7 +287,18 @@ class S3Client:
         return Credentials(keys.access_key, keys.secret_key.reveal(), token)
 
 
-async def _refused(method: str, key: str, answer: aiohttp.ClientResponse) -> S3Error:
+@contextmanager
+def _raise_s3_error(failure: str) -> Iterator[None]:
+    """Raise `S3Error` with the text `failure` if the store does not answer, or not completely."""
+    import aiohttp  # noqa: PLC0415 - see `open_s3`
+
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise S3Error(f"{failure}: {error!r}") from error
+
+
+async def _refused(method: str, key: str, answer: "aiohttp.ClientResponse") -> S3Error:
     text = (await answer.text(errors="replace"))[:_MAX_ERROR_CHARS]
     return S3Error(f"{method} {key} was answered with {answer.status}: {text}", answer.status)
 
@@ -310,6 +314,8 @@ def _url(endpoint: str, region: str) -> str:
 @asynccontextmanager
 async def open_s3(options: S3Options) -> AsyncIterator[S3Client]:
     """Open a client. Without keys, botocore finds those of AWS."""
+    import aiohttp  # noqa: PLC0415 - takes a fifth of a second, and most commands open no bucket
+
     credentials: CredentialsProvider
     if options.keys is not None:
         credentials = StaticCredentials(options.keys)
