@@ -9,10 +9,9 @@ import asyncio
 from typing import NamedTuple
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.chats import build_chat_row_reader, build_chat_services, build_chat_store
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, open_tables, read_epoch
 from tidings.chats.model import MemberStatus
 from tidings.chats.queries import DirectChatCache
 from tidings.delivery.store import DynamoChatRowReader

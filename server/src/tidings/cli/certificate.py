@@ -8,8 +8,7 @@ import click
 import msgspec
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import echo, echo_json, show_fields
 from tidings.erasure import certificate as certificates
 from tidings.kernel.clock import SystemClock

@@ -7,8 +7,7 @@ import click
 
 from tidings.accounts.rules import check_user_id
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import show_fields
 from tidings.cli.security import operating_system_user
 from tidings.cli.tenant import explain_missing_tenant

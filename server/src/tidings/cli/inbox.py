@@ -14,8 +14,7 @@ from tidings.accounts.rules import check_user_id
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring import delivery
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.app.wiring.webhook_events import make_event_producer

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.app.wiring.media import build_sweeper, s3_options
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, validate_settings
 from tidings.cli.output import echo

@@ -7,7 +7,7 @@ from typing import override
 import click
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.trace import build_support_lookup
 from tidings.cli.output import SafeTable, echo, echo_json, show_wide
 from tidings.kernel.clock import SystemClock, format_ms

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec.structs import replace
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError

@@ -9,8 +9,7 @@ import click
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring import schema
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.app.wiring.erasure import delete_tenants_again, erase_again
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.cli.output import echo

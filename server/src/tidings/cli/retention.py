@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, open_tables, read_epoch
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, validate_settings
 from tidings.app.wiring.retention import build_retention_service, retention_deps
 from tidings.cli.output import echo

@@ -7,7 +7,7 @@ import click
 
 from tidings.app.settings.loader import load
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.schema import (
     load_tables_plan,
     tables_control_plane,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import click
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.app.wiring.search import build_search_switch
 from tidings.cli.output import echo
 from tidings.jobs.model import JobId

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables, read_existing_tenant, signing_policy
-from tidings.app.wiring.engine_clients import make_kms, open_key_ring
+from tidings.app.wiring.accounts import signing_policy
+from tidings.app.wiring.engine_clients import make_kms, open_key_ring, open_tables, read_existing_tenant
 from tidings.app.wiring.options import PERIODS_S
 from tidings.cli import tenant_data
 from tidings.cli.output import SafeConsole, SafeTable, echo

@@ -9,8 +9,7 @@ from typing import Final
 import click
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import echo, show_fields
 from tidings.cli.security import operating_system_user
 from tidings.erasure.approval import Decision

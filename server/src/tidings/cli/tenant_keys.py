@@ -14,8 +14,8 @@ from tidings.accounts.model import Scope
 from tidings.accounts.signing_keys import KeyAlgorithm, SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_api_keys, open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.accounts import open_api_keys
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import DURATION, SafeConsole, SafeTable, echo
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError

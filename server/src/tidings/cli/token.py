@@ -14,8 +14,8 @@ from tidings.accounts.model import Principal
 from tidings.accounts.rules import CredentialRejectedError, check_device_id, check_user_id
 from tidings.accounts.signing_keys import BadKeyError
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_accounts, open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.accounts import open_accounts
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.cli.output import DURATION, echo
 from tidings.cli.tenant_keys import read_jwk
 from tidings.kernel.clock import SystemClock, format_ms

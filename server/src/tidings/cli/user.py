@@ -10,7 +10,8 @@ from tidings.accounts.model import Session, SessionId, User
 from tidings.accounts.rules import check_user_id, parse_phone
 from tidings.accounts.users import MAX_READ
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import LoginServices, open_login_services, open_tables
+from tidings.app.wiring.accounts import LoginServices, open_login_services
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.trace import SupportLookup, build_support_lookup
 from tidings.chats.model import chat_type
 from tidings.cli import erasure

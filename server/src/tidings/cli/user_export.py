@@ -7,7 +7,7 @@ import click
 
 from tidings.accounts.rules import check_user_id
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.cli.output import echo
 from tidings.cli.tenant import explain_missing_tenant
 from tidings.kernel.clock import SystemClock

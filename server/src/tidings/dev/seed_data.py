@@ -16,8 +16,8 @@ from tidings.accounts.model import Scope
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
 from tidings.app.settings import Settings
-from tidings.app.wiring.accounts import open_api_keys, open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.accounts import open_api_keys
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.dev.console import DevConsole
 from tidings.dev.state_dir import StateDir, read_json, write_private
 from tidings.kernel.clock import Clock, format_ms

@@ -9,7 +9,7 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.schema import load_tables_plan, serving_blockers
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.installation.epoch_watch import refuse_copied_installation

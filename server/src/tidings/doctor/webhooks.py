@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import TidingsError

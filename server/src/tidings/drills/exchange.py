@@ -11,8 +11,7 @@ from tidings.accounts.jwt import sign_jws, user_claims
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
 from tidings.app.settings import Settings
-from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import open_key_ring, open_tables
 from tidings.dev.seed_data import HttpResult, http_call
 from tidings.drills.copies import StoredMessage
 from tidings.drills.scratch import ScratchInstallation

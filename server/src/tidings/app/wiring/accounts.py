@@ -1,7 +1,7 @@
 """Build the services of accounts: credentials, sessions and login by phone."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from tidings.accounts import api_keys, phone_login, sessions, verification_keys
@@ -19,15 +19,11 @@ from tidings.accounts.users import ADMISSION_CACHE, UserAdmission, UserService
 from tidings.accounts.verification_keys import VerificationKeys
 from tidings.app.settings import Settings
 from tidings.app.settings.accounts import AccountsSettings
-from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms, make_user_key_ring
 from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
@@ -35,7 +31,6 @@ from tidings.push.registrations import PushRegistrations
 from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.tenants import settings as tenants
 from tidings.tenants.key_ring import KeyRing
-from tidings.tenants.model import Tenant
 from tidings.tenants.ports import Kms
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
@@ -106,16 +101,6 @@ def open_api_keys(
 ) -> ApiKeyService:
     keep = replace(api_keys.CACHE_POLICY, fresh_s=settings.api_key_refresh_s)
     return ApiKeyService(DynamoApiKeyStore(client, rows), clock, keep)
-
-
-def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[DynamoClient]:
-    if settings.endpoint is None:
-        raise TidingsError(
-            Code.SETTINGS_INVALID,
-            "dynamo.endpoint is not set, so the tables cannot be read.",
-            hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
-        )
-    return open_client(settings.endpoint, settings.region, settings.table_prefix)
 
 
 _DAY_S = 86_400
@@ -244,15 +229,3 @@ def build_credentials(accounts: AccountServices, login_services: LoginServices) 
     """Build the verifier that every edge uses."""
     access = SessionTokenVerifier(login_services.access, login_services.live)
     return CredentialVerifierChain(accounts.api_keys, access, accounts.users, login_services.admission)
-
-
-async def read_existing_tenant(client: DynamoClient, keys: KeyRing, tenant: TenantId) -> Tenant:
-    """Return the tenant of a command. Raises `request_invalid` if it does not exist. Creates no keys."""
-    found = await DynamoTenantStore(client, AuthenticatedRows(keys)).read(tenant)
-    if found is None:
-        raise TidingsError(
-            Code.REQUEST_INVALID,
-            f"Tenant {tenant} does not exist.",
-            hint="`tidings tenant create` makes one.",
-        )
-    return found

@@ -9,9 +9,14 @@ from msgspec.structs import replace
 
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.settings import Settings
-from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.chats import build_chat_store
-from tidings.app.wiring.engine_clients import EngineComponents, make_user_key_ring, open_key_ring, read_epoch
+from tidings.app.wiring.engine_clients import (
+    EngineComponents,
+    make_user_key_ring,
+    open_key_ring,
+    open_tables,
+    read_epoch,
+)
 from tidings.app.wiring.media import open_bucket
 from tidings.app.wiring.search import UserDirectory
 from tidings.kernel.clock import Clock

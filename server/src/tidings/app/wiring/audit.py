@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.kernel.clock import SystemClock

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from tidings.app.settings.loader import load
 from tidings.app.settings.model import Settings
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.options import kafka_config, validate_settings
 from tidings.dead_letters.service import DeadLetters
 from tidings.dead_letters.store import DynamoDeadLetterMarks, KafkaDeadLetterTopics

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tidings.app.settings import Settings, production
-from tidings.app.settings.model import EncryptionSettings
+from tidings.app.settings.model import DynamoSettings, EncryptionSettings
 from tidings.app.settings.production import credential_path, key_service
 from tidings.app.wiring.declared_tables import DeclaredTables
 from tidings.app.wiring.options import (
@@ -23,13 +23,14 @@ from tidings.installation.epoch_watch import EpochWatch
 from tidings.installation.store import InstallationStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import Epoch
+from tidings.kernel.ids import Epoch, TenantId
 from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import NO_TENANT
 from tidings.limits.store import RedisBuckets, RedisKnownAddresses
 from tidings.platform.dynamo import capacity as dynamo_metrics
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.consumer import KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.records import Record
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource, Probe, ProbeOptions
@@ -42,8 +43,9 @@ from tidings.schema.tables.items.accounts import LEASE
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms, open_aws_kms
+from tidings.tenants.model import Tenant
 from tidings.tenants.ports import Kms
-from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
+from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 from tidings.webhooks.producer import EventProducer
 
@@ -52,10 +54,32 @@ log = logs.get_logger(__name__)
 _DAY_S = 86_400
 
 
+def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[DynamoClient]:
+    if settings.endpoint is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "dynamo.endpoint is not set, so the tables cannot be read.",
+            hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
+        )
+    return open_client(settings.endpoint, settings.region, settings.table_prefix)
+
+
 @asynccontextmanager
 async def open_key_ring(settings: Settings, client: DynamoClient, clock: Clock) -> AsyncIterator[KeyRing]:
     async with make_kms(settings) as kms:
         yield KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
+
+
+async def read_existing_tenant(client: DynamoClient, keys: KeyRing, tenant: TenantId) -> Tenant:
+    """Return the tenant of a command. Raises `request_invalid` if it does not exist. Creates no keys."""
+    found = await DynamoTenantStore(client, AuthenticatedRows(keys)).read(tenant)
+    if found is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"Tenant {tenant} does not exist.",
+            hint="`tidings tenant create` makes one.",
+        )
+    return found
 
 
 def make_kms(settings: Settings) -> AbstractAsyncContextManager[Kms]:

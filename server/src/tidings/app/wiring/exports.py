@@ -12,12 +12,7 @@ from tidings.accounts.store.users import DynamoUserReader, DynamoUserStore
 from tidings.accounts.users import PARTS, UserService
 from tidings.api.user_data import UserDataDeps, UserDataReader
 from tidings.app.settings import Settings
-from tidings.app.wiring.accounts import (
-    build_login_services,
-    build_process_login,
-    open_tables,
-    read_existing_tenant,
-)
+from tidings.app.wiring.accounts import build_login_services, build_process_login
 from tidings.app.wiring.chats import build_chat_lists, build_chat_store
 from tidings.app.wiring.engine_clients import (
     EngineComponents,
@@ -25,7 +20,9 @@ from tidings.app.wiring.engine_clients import (
     make_kms,
     make_user_key_ring,
     open_key_ring,
+    open_tables,
     read_epoch,
+    read_existing_tenant,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_inboxes
 from tidings.app.wiring.media import build_media_service, media_options, open_bucket

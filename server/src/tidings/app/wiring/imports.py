@@ -9,10 +9,15 @@ from tidings.accounts.rules import check_avatar, check_display_name, check_email
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.app.settings import Settings
-from tidings.app.wiring.accounts import open_tables, read_existing_tenant
 from tidings.app.wiring.chats import build_chat_row_writer, build_chat_store, build_watermark_store
 from tidings.app.wiring.delivery import open_publisher
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring, read_epoch
+from tidings.app.wiring.engine_clients import (
+    make_user_key_ring,
+    open_key_ring,
+    open_tables,
+    read_epoch,
+    read_existing_tenant,
+)
 from tidings.app.wiring.media import s3_options
 from tidings.app.wiring.options import kafka_config, validate_settings
 from tidings.chats.store.imports import DynamoImportChats

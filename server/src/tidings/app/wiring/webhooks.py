@@ -8,8 +8,8 @@ import msgspec
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import AccountServices, open_tables
-from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring
+from tidings.app.wiring.accounts import AccountServices
+from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring, open_tables
 from tidings.app.wiring.options import kafka_config
 from tidings.app.wiring.webhook_events import make_endpoint_store
 from tidings.delivery.log_follower import LogFollower
