@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 import psutil
 
@@ -73,8 +72,9 @@ _reserved: set[int] = set()
 
 
 @cache
-def _reservations() -> BinaryIO:
-    return _RESERVATIONS.open("ab")
+def _reservations() -> int:
+    """Return a descriptor, which stays open until the process ends: closing it would release the locks."""
+    return os.open(_RESERVATIONS, os.O_WRONLY | os.O_CREAT, 0o600)
 
 
 def _reserve(port: int) -> bool:

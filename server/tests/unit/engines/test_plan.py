@@ -149,3 +149,11 @@ def test_two_processes_never_reserve_the_same_port() -> None:
     code = f"from tidings.engines.node_plan import _reserve; print([p for p in {ours} if _reserve(p)])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+def test_a_process_that_reserved_a_port_ends_without_a_warning() -> None:
+    code = "from tidings.engines.node_plan import PortAllocator; PortAllocator().take(0, 'valkey')"
+    ended = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ended.stderr == ""
