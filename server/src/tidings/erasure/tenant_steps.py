@@ -27,6 +27,7 @@ RETRY_MS: Final = 2_000
 _QUEUES: Final = (moderation.WAITING, "decided")
 _DATA_KEY: Final = "data_key#"
 _HOOK: Final = "hook#"
+_LISTS_OF_ENDPOINTS: Final = (webhooks.BACKLOGS, webhooks.DISABLED)
 _FOUND: Final = "found"
 """Marks a pass over the directory that has found users."""
 
@@ -75,15 +76,11 @@ class TenantSteps:
         """Delete API keys, signing keys, push providers and webhooks."""
         page, tenant = self._page(), erasure.tenant
         for row in await self._deps.rows.list("tenants", tenant, page.limit, prefix=_HOOK):
-            endpoint = row["item"].removeprefix(_HOOK)
-            for template in (webhooks.QUEUE, webhooks.DELIVERIES):
-                if not await page.partition("webhooks", template.render(tenant=tenant, endpoint=endpoint)):
-                    return StepProgress(erasure.cursor, page.counts)
-            key = webhooks.BACKLOG_KEY.render(tenant=tenant, endpoint=endpoint)
-            for partition in (webhooks.BACKLOGS, webhooks.DISABLED):
-                if not await page.prefixed("webhooks", partition.render(), key):
-                    return StepProgress(erasure.cursor, page.counts)
+            if not await self._webhook(tenant, page, row["item"].removeprefix(_HOOK)):
+                return StepProgress(erasure.cursor, page.counts)
             await page.row("tenants", row)
+        if not await self._restored_webhooks(tenant, page):
+            return StepProgress(erasure.cursor, page.counts)
         settings = accounts.SETTINGS_KEY.render()
 
         def is_credential(row: Mapping[str, Any]) -> bool:
@@ -163,6 +160,28 @@ class TenantSteps:
                 cursor = (await step(rules.at_cursor(erasure, cursor))).cursor
         signed = certificate_of(erasure, self._deps.clock.now_ms(), is_final=True)
         return StepProgress(certificate=await self._deps.sign(signed))
+
+    async def _webhook(self, tenant: TenantId, page: RowPage, endpoint: str) -> bool:
+        """Delete the queue and the deliveries of an endpoint, then the rows that list it."""
+        for template in (webhooks.QUEUE, webhooks.DELIVERIES):
+            if not await page.partition("webhooks", template.render(tenant=tenant, endpoint=endpoint)):
+                return False
+        key = webhooks.BACKLOG_KEY.render(tenant=tenant, endpoint=endpoint)
+        for partition in _LISTS_OF_ENDPOINTS:
+            if not await page.prefixed("webhooks", partition.render(), key):
+                return False
+        return True
+
+    async def _restored_webhooks(self, tenant: TenantId, page: RowPage) -> bool:
+        """Delete endpoints that only the table `webhooks` has, because it was restored and `tenants` was not."""
+        for partition in _LISTS_OF_ENDPOINTS:
+            while found := await self._deps.rows.list(
+                "webhooks", partition.render(), page.limit, prefix=f"{tenant}#"
+            ):
+                for row in found:
+                    if not await self._webhook(tenant, page, row["item"].removeprefix(f"{tenant}#")):
+                        return False
+        return True
 
     async def _jobs(self, erasure: Erasure, page: RowPage) -> bool:
         """Delete all jobs but those of the deletion, which expire."""

@@ -1,6 +1,7 @@
 """The deletion of a tenant on both engines: all its data is deleted, and another tenant is unchanged."""
 
 import json
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -37,7 +38,8 @@ from tidings.tenants.model import KeyKind, KeyName, TenantSettings, WrappedKey
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
-HOOK = "01HOOK"
+WAITING, DISABLED, HEALTHY = "01WAITING", "01DISABLED", "01HEALTHY"
+"""Webhook endpoints: with queued events, disabled, and with nothing but deliveries."""
 
 
 class MediaWorker:
@@ -97,18 +99,20 @@ class PlantedTenant:
     def plant_raw(self, chat: str) -> None:
         """Put rows whose writers are other processes."""
         tenant, anna = self.tenant, f"{self.tenant}#{ANNA}"
-        queue = webhooks.QUEUE.render(tenant=tenant, endpoint=HOOK)
-        deliveries = webhooks.DELIVERIES.render(tenant=tenant, endpoint=HOOK)
+        waiting = webhooks.QUEUE.render(tenant=tenant, endpoint=WAITING)
+        disabled = webhooks.BACKLOG_KEY.render(tenant=tenant, endpoint=DISABLED)
+        for endpoint in (WAITING, DISABLED, HEALTHY):
+            deliveries = webhooks.DELIVERIES.render(tenant=tenant, endpoint=endpoint)
+            self._put("tenants", {"tenant": tenant, "item": f"hook#{endpoint}"})
+            self._put("webhooks", {"endpoint": deliveries, "item": "0000000000001#e"})
         for table, row in (
-            ("tenants", {"tenant": tenant, "item": f"hook#{HOOK}"}),
             ("tenants", {"tenant": tenant, "item": "key#1"}),
             ("tenants", {"tenant": tenant, "item": "jwk#1"}),
-            ("webhooks", {"endpoint": queue, "item": f"run#{chat}"}),
-            ("webhooks", {"endpoint": deliveries, "item": "0000000000001#e"}),
-            ("webhooks", {"endpoint": webhooks.BACKLOGS.render(), "item": queue}),
+            ("webhooks", {"endpoint": waiting, "item": f"run#{chat}"}),
+            ("webhooks", {"endpoint": webhooks.BACKLOGS.render(), "item": waiting}),
             (
                 "webhooks",
-                {"endpoint": webhooks.DISABLED.render(), "item": queue, "reason": "r", "at_ms": "1"},
+                {"endpoint": webhooks.DISABLED.render(), "item": disabled, "reason": "r", "at_ms": "1"},
             ),
             ("pending_queue", {"user_id": anna, "message_key": f"1#{self.secret}"}),
             (
@@ -119,8 +123,11 @@ class PlantedTenant:
             ("erasures", {"tenant": f"{tenant}#unindexed", "erasure": chat}),
             ("leases", {"lease": accounts.LEASE.partition.render(lease=f"import-{tenant}")}),
         ):
-            item: Any = {name: {"S": value} for name, value in row.items()}
-            dynamodb(self.tables.url).put_item(TableName=self.tables.prefix + table, Item=item)
+            self._put(table, row)
+
+    def _put(self, table: str, row: Mapping[str, str]) -> None:
+        item: Any = {name: {"S": value} for name, value in row.items()}
+        dynamodb(self.tables.url).put_item(TableName=self.tables.prefix + table, Item=item)
 
     async def request(self) -> ChunkRef:
         first = await self.service.request(self.tenant, WHOLE_TENANT, "operator:test")
@@ -138,7 +145,10 @@ class PlantedTenant:
         return await self.service.read(self.tenant, WHOLE_TENANT)
 
     async def check_deleted(self, *, is_restored: bool = False) -> None:
-        """`is_restored`: tables have been restored, except `tenants`, which leads to the rows of webhooks."""
+        """`is_restored`: the tables were restored, except `tenants`, which names the endpoints of webhooks.
+
+        The log of deliveries remains if nothing else of its endpoint leads to it. It expires.
+        """
         assert self.env.tables_with(self.secret) == {}
         found = self.env.tables_with(self.tenant)
         own = job_ids(await self.deletion())
@@ -156,7 +166,8 @@ class PlantedTenant:
         assert [set(row) for row in kept] == [{"tenant", "item", "deleted_at", "created_at"}]
         found.pop("audit", None)
         if is_restored:
-            found.pop("webhooks")
+            deliveries = webhooks.DELIVERIES.render(tenant=self.tenant, endpoint=HEALTHY)
+            assert [row["endpoint"]["S"] for row in found.pop("webhooks")] == [deliveries]
         assert found == {}
         assert await self.exports.media.keys() == []
         assert [key async for key in self.rest.archives.keys(f"{self.tenant}/")] == []
