@@ -14,13 +14,17 @@ from fixtures.loops import until
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, CLEO, by
 
-from tidings.app.wiring.chats import build_watermark_store
+from tidings.app.wiring.chats import build_chat_row_reader, build_chat_row_writer, build_watermark_store
 from tidings.delivery.model import LogPosition
-from tidings.delivery.rules import is_member
+from tidings.delivery.rules import is_member, row_update_for
+from tidings.delivery.store.items import row_key
 from tidings.kernel.ids import ChatKey, UserId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.operations import AccessPattern
 from tidings.schema.tables.control_plane import connect_control_plane
 from tidings.schema.tables.declaration import DELIVERY_STATE
 from tidings.schema.tables.items.chats import chat_key, user_key
+from tidings.schema.tables.patterns.delivery import SETTLE_ROW
 
 
 def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
@@ -142,6 +146,44 @@ async def test_a_row_that_has_only_a_watermark_of_this_epoch_is_completed(
         await lists.shown(chat, ANNA)
         row = await lists.row(chat, BEN)
         assert (is_member(row.known), row.delivered) == (True, LogPosition(last, 1))
+
+
+async def test_a_row_that_is_completed_late_keeps_a_join_that_a_worker_has_written(
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker writes the user's message, then their join, whose event is late. Meanwhile a reader completes the row.
+
+    The position of the row is that of the message at both times, so the reader must compare the join.
+    """
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        use_cases, lists = gateways.use_cases, ChatListEnv(gateways.use_cases)
+        chat = await use_cases.group(BEN, CLEO)
+        await use_cases.manage.remove(chat, by(ANNA), BEN)
+        await gateways.deliver()
+        lose_row(tables_local, chat, BEN)
+        await restored(gateways, chat)
+        await use_cases.manage.add(chat, by(ANNA), [BEN])
+        sent = (await use_cases.send(chat, BEN, "back", after=3)).sequence
+        *_, join, message = lists.committed()
+        writer = build_chat_row_writer(use_cases.client, lambda: use_cases.epoch)
+        await writer.raise_row(chat, BEN, 1, row_update_for(BEN, [message]))
+        update, is_late = DynamoClient.update, [True]
+
+        async def late(client: DynamoClient, pattern: AccessPattern, *args: Any, **options: Any) -> Any:
+            if pattern is SETTLE_ROW and is_late and args[0] == row_key(chat, BEN):
+                is_late.clear()
+                await lists.process(chat, [message])
+            return await update(client, pattern, *args, **options)
+
+        monkeypatch.setattr(DynamoClient, "update", late)
+        await build_chat_row_reader(use_cases.client, lambda: use_cases.epoch).heads(
+            use_cases.tenant, [chat.chat]
+        )
+        row = await believed(gateways, chat, BEN)
+        assert not is_late
+        assert row.known.own == LogPosition(sent, 1)
+        assert row.known.joined is not None
+        assert (row.known.joined.sequence, is_member(row.known)) == (join.sequence, True)
 
 
 async def test_concurrent_readers_of_a_process_complete_the_rows_once(
