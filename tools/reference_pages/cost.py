@@ -8,7 +8,7 @@ from tidings.capacity import prices
 from tidings.capacity.model import DAYS_PER_MONTH, SCENARIOS, CapacityPlan, OperationLoad, Workload
 from tidings.capacity.planner import make_plan
 from tidings.schema.tables import pricing
-from tidings.schema.tables.model import TableClass
+from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, TableClass
 from tools.docs_site.markdown import markdown_table
 from tools.reference_pages.hosted_prices import MONTHLY_PER_DAILY, NOT_COMPARED, SERVICES
 
@@ -31,7 +31,7 @@ _MEANING = """## What costs little
 ## What costs more
 - **Absent members of groups with up to 100 members.** Each is checked for a notification: a read of their row, and the unread total for the badge, which reads the head of each of their groups. These reads are the largest part of most plans. In larger groups only mentioned members are checked.
 - **Many active groups of a user.** Each connect, chat list and badge reads one unit for each.
-- **Daily backups.** Each of 90 is a full copy, so they cost more than the messages. Point-in-time recovery is included in the storage.
+- **Daily backups.** Each of {backups} is a full copy, so they cost more than the requests, although all but the newest are in [cold storage](../adr/0050-cold-backups.md). Point-in-time recovery is included in the storage.
 - **Sends without a position.** They write four units instead of one. The SDKs send positions.
 """
 
@@ -47,7 +47,7 @@ def cost_page() -> str:
             *_operations(plans["10k"]),
             *_limits(plans),
             *_hosted(plans),
-            _MEANING.rstrip(),
+            _MEANING.format(backups=DAILY_BACKUP_RETENTION_DAYS).rstrip(),
             "",
         ]
     )

@@ -5,11 +5,13 @@ from decimal import Decimal
 
 from tidings.schema.tables import pricing
 from tidings.schema.tables.apply import format_dollars, format_price
-from tidings.schema.tables.declaration import TABLES
+from tidings.schema.tables.declaration import MESSAGES, TABLES
 from tidings.schema.tables.diff import show_keys, show_units
 from tidings.schema.tables.limits import NumberLimit
 from tidings.schema.tables.model import (
+    DAILY_BACKUP_COLD_DAYS,
     DAILY_BACKUP_RETENTION_DAYS,
+    DAILY_BACKUP_WARM_DAYS,
     PITR_DAYS,
     Growth,
     Index,
@@ -31,7 +33,7 @@ KEYS = (
 )
 BACKUP = (
     f"Backup: **critical** is point-in-time recovery over {PITR_DAYS} days, daily backups kept "
-    f"{DAILY_BACKUP_RETENTION_DAYS} days and a standby region; **ephemeral** is point-in-time recovery alone. "
+    f"{DAILY_BACKUP_RETENTION_DAYS} days, all but the newest in cold storage, and a standby region; **ephemeral** is point-in-time recovery alone. "
     "`tidings tables apply` turns on the recovery; backups and the standby are set up with the rest of the "
     "infrastructure. A standby makes DynamoDB turn on a stream with both images, and a provisioned table "
     "needs auto scaling before it can have one."
@@ -59,8 +61,11 @@ LIST_PRICES = (
 )
 STORED = (
     f"Point-in-time recovery adds {format_price(pricing.PITR_GB_MONTH)} per GB and month. A backup is a full copy at "
-    f"{format_price(pricing.BACKUP_GB_MONTH)} per GB and month, so {DAILY_BACKUP_RETENTION_DAYS} daily ones are "
-    f"{format_price(pricing.BACKUP_GB_MONTH * DAILY_BACKUP_RETENTION_DAYS)} per GB."
+    f"{format_price(pricing.BACKUP_GB_MONTH)} per GB and month for {DAILY_BACKUP_WARM_DAYS} day, then "
+    f"{format_price(pricing.COLD_BACKUP_GB_MONTH)} in cold storage for {DAILY_BACKUP_COLD_DAYS} days, so "
+    f"{DAILY_BACKUP_RETENTION_DAYS} daily ones are {format_price(pricing.backups_gb_month(MESSAGES))} per GB "
+    f"([why](../adr/0050-cold-backups.md)). A restore costs {format_price(pricing.RESTORE_GB)} per GB, from cold storage "
+    f"{format_price(pricing.COLD_RESTORE_GB)}."
 )
 INFREQUENT = (
     "`STANDARD_INFREQUENT_ACCESS` costs a quarter more to use and less than half to store: for a table on demand "

@@ -1,4 +1,5 @@
-# Daily backups, kept for 90 days. The table of user keys has none: a destroyed key must not exist in a copy.
+# Daily backups, which are full copies: one day in warm storage, then 90 in cold storage, which costs less than a third.
+# The table of user keys has none: a destroyed key must not exist in a copy.
 
 locals {
   backed_up = [for name, table in local.tables : aws_dynamodb_table.this[name].arn if table.has_daily_backups]
@@ -17,12 +18,28 @@ resource "aws_backup_plan" "daily" {
   rule {
     rule_name         = "daily"
     target_vault_name = aws_backup_vault.daily.name
-    schedule          = "cron(0 3 * * ? *)"
+    schedule          = var.backup_schedule
 
     lifecycle {
-      delete_after = var.backup_days
+      cold_storage_after = var.backup_cold_after_days
+      delete_after       = var.backup_days
     }
   }
+
+  lifecycle {
+    precondition {
+      condition     = var.backup_cold_after_days == null ? true : var.backup_days >= var.backup_cold_after_days + 90
+      error_message = "A backup stays in cold storage for at least 90 days: backup_days must be at least backup_cold_after_days + 90, or backup_cold_after_days null."
+    }
+  }
+}
+
+# Settings of the whole account in this Region, so only on request.
+resource "aws_backup_region_settings" "this" {
+  count = var.backup_region_settings == null ? 0 : 1
+
+  resource_type_opt_in_preference     = var.backup_region_settings.opt_in
+  resource_type_management_preference = var.backup_region_settings.management
 }
 
 data "aws_iam_policy_document" "backup_trust" {

@@ -34,10 +34,41 @@ variable "backup_kms_key_arn" {
   default     = null
 }
 
-variable "backup_days" {
-  description = "Days after which a daily backup is deleted."
+variable "backup_schedule" {
+  description = "When backups are taken, as a cron expression of AWS. The default is daily."
+  type        = string
+  default     = "cron(0 3 * * ? *)"
+}
+
+variable "backup_cold_after_days" {
+  description = "Days after which a backup moves to cold storage, where it stays for at least 90 days. Null: never."
   type        = number
-  default     = 90
+  default     = 1
+}
+
+variable "backup_days" {
+  description = "Days after which a backup is deleted."
+  type        = number
+  default     = 91
+
+  validation {
+    condition     = var.backup_days < 400
+    error_message = "backup_days must be less than 400: the table erasures lists erased users for 400 days, and a restore erases them again by this list."
+  }
+}
+
+variable "backup_region_settings" {
+  description = "Settings of AWS Backup for all resources of the account in this Region, as `aws backup describe-region-settings` shows them: `opt_in` and `management` of each type. Null: the module leaves them as they are."
+  type = object({
+    opt_in     = map(bool)
+    management = map(bool)
+  })
+  default = null
+
+  validation {
+    condition     = var.backup_region_settings == null ? true : lookup(var.backup_region_settings.management, "DynamoDB", false)
+    error_message = "backup_region_settings.management needs DynamoDB = true: cold storage is an advanced feature of DynamoDB backups."
+  }
 }
 
 variable "alarm_topic_arns" {

@@ -1,6 +1,7 @@
 """Compare a plan with the limits of AWS and of Tidings, and name what lifts each. Pure."""
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from tidings.capacity import fleet
 from tidings.capacity.model import (
@@ -19,6 +20,7 @@ from tidings.capacity.rules import MAX_CHECKED_MEMBERS, entry_bytes, messages_of
 from tidings.schema.tables import pricing
 from tidings.schema.tables.declaration import BY_NAME
 from tidings.schema.tables.limits import CONTENT_BYTES
+from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, PITR_DAYS
 
 WARN_AT = 0.8
 PARTITION_WRITES, PARTITION_READS = 1_000, 3_000
@@ -189,7 +191,21 @@ def _of_backups(tables: tuple[TableLoad, ...]) -> Iterator[PlanWarning]:
     stored = sum(each.storage_gb for each in tables if each.table in BY_NAME)
     if stored > MUCH_GB:
         yield PlanWarning(
-            "daily backups: each is a full copy, kept 90 days",
-            f"{stored:,.0f} GB",
-            "Keep fewer daily backups: point-in-time recovery covers 35 days. A retention limit stores less.",
+            f"daily backups: each is a full copy, kept {DAILY_BACKUP_RETENTION_DAYS} days",
+            f"{stored:,.0f} GB, ${backups_month(tables):,.0f} a month",
+            f"Weekly backups would cost ${backups_month(tables, every_days=7):,.0f} (`backup_schedule` of the module "
+            f"`infra/tofu/dynamodb`): point-in-time recovery covers the last {PITR_DAYS} days. "
+            "A retention limit stores less.",
         )
+
+
+def backups_month(tables: Iterable[TableLoad], every_days: int = 1) -> Decimal:
+    """Return the monthly price of the backups of all tables."""
+    return sum(
+        (
+            pricing.backups_gb_month(BY_NAME[each.table], every_days) * Decimal(each.storage_gb)
+            for each in tables
+            if each.table in BY_NAME
+        ),
+        Decimal(0),
+    )

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from tidings.capacity import fleet, measured, prices
-from tidings.capacity.limits import warnings_of
+from tidings.capacity.limits import backups_month, warnings_of
 from tidings.capacity.model import (
     DAY_S,
     DAYS_PER_MONTH,
@@ -147,7 +147,7 @@ def _costs(
     return (
         CostLine("DynamoDB requests, on demand", sum((each.on_demand for each in tables), Decimal(0))),
         CostLine("DynamoDB storage and recovery", sum((each.storage for each in tables), Decimal(0))),
-        CostLine("DynamoDB daily backups", _backups(tables)),
+        CostLine("DynamoDB daily backups", backups_month(tables)),
         CostLine("processes", sum(each.count for each in processes) * core_month),
         CostLine(
             "Kafka brokers", broker_cores * core_month + Decimal(brokers.disk_gb) * prices.DISK_GB_MONTH
@@ -160,17 +160,6 @@ def _costs(
             + Decimal(gets) * prices.MILLION_GETS,
         ),
         CostLine("traffic to the internet", prices.transfer_out(_out_gb(workload))),
-    )
-
-
-def _backups(tables: tuple[TableLoad, ...]) -> Decimal:
-    return sum(
-        (
-            pricing.backups_gb_month(BY_NAME[each.table]) * Decimal(each.storage_gb)
-            for each in tables
-            if each.table in BY_NAME
-        ),
-        Decimal(0),
     )
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from load.erasure.secret_words import PlantedSecret
+from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS
 
 
 class Form(StrEnum):
@@ -36,7 +37,7 @@ WRITTEN: Final = (
 )
 """What another member could read, and has in the archive of their own export."""
 _DB, _VOLUMES = "files of dynoxide", "files of seaweedfs"
-_STREAM_S, _BACKUPS, _ARCHIVES = "24 hours", "90 days", "7 days"
+_STREAM_S, _BACKUPS, _ARCHIVES = "24 hours", f"{DAILY_BACKUP_RETENTION_DAYS} days", "7 days"
 
 DECLARED: Final = (
     DeclaredRemains(

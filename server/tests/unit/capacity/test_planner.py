@@ -158,6 +158,14 @@ def test_each_limit_has_a_warning_with_its_lever(changes: dict[str, float], limi
     assert lever.endswith(".")
 
 
+def test_weekly_backups_cost_a_seventh_of_daily_ones() -> None:
+    plan = make_plan(replace(SCENARIOS["10k"], daily_users=1_000_000))
+    daily = next(line.dollars for line in plan.costs if "backups" in line.what)
+    [warning] = [each for each in plan.warnings if "daily backups" in each.limit]
+    assert f"${daily:,.0f} a month" in warning.planned
+    assert f"${daily / 7:,.0f}" in warning.lever
+
+
 def test_the_limits_are_those_of_the_product() -> None:
     assert GatewaySettings().max_connections == fleet.MAX_CONNECTIONS
     assert rules.MAX_CHECKED_MEMBERS == MAX_SMALL_MEMBERS

@@ -17,7 +17,7 @@ from tidings.schema.tables.diff import (
     show_keys,
     show_units,
 )
-from tidings.schema.tables.model import CapacityUnits, Table
+from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, CapacityUnits, Table
 
 
 def plan_lines(plan: TablesPlan) -> Iterator[PlanLine]:
@@ -89,8 +89,8 @@ def _stored(tables: list[Table]) -> str:
     )
     backups = max((pricing.backups_gb_month(table) for table in tables), default=Decimal(0))
     return (
-        f"Stored: {gb_prices} per GB and month with point-in-time recovery; {format_price(backups)} more for each kept "
-        "daily backup, which is a full copy."
+        f"Stored: {gb_prices} per GB and month with point-in-time recovery; {format_price(backups)} more for its "
+        f"{DAILY_BACKUP_RETENTION_DAYS} daily backups, which are full copies."
     )
 
 

@@ -123,7 +123,10 @@ class Backup(StrEnum):
 
 PITR_DAYS = 35
 SHORT_PITR_DAYS = 7
-DAILY_BACKUP_RETENTION_DAYS = 90
+DAILY_BACKUP_WARM_DAYS = 1
+DAILY_BACKUP_COLD_DAYS = 90
+"""AWS Backup keeps a backup in cold storage for at least this time."""
+DAILY_BACKUP_RETENTION_DAYS = DAILY_BACKUP_WARM_DAYS + DAILY_BACKUP_COLD_DAYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, CapacityUnits, Table, TableClass
+from tidings.schema.tables.model import (
+    DAILY_BACKUP_COLD_DAYS,
+    DAILY_BACKUP_WARM_DAYS,
+    CapacityUnits,
+    Table,
+    TableClass,
+)
 
 REGION = "us-east-1"
 SINCE = "2024-11-01"
@@ -46,6 +52,10 @@ PRICES = {
 }
 PITR_GB_MONTH = Decimal("0.20")
 BACKUP_GB_MONTH = Decimal("0.10")
+COLD_BACKUP_GB_MONTH = Decimal("0.03")
+"""Not found in a price list; sources say a third of the warm price (docs/adr/0050-cold-backups.md)."""
+RESTORE_GB = Decimal("0.15")
+COLD_RESTORE_GB = Decimal("0.20")
 
 
 def provisioned_cost_month(table: Table, units: CapacityUnits | None = None) -> Decimal:
@@ -61,9 +71,12 @@ def gb_month(table: Table) -> Decimal:
     return PRICES[table.table_class].storage_gb_month + (PITR_GB_MONTH if table.has_pitr else 0)
 
 
-def backups_gb_month(table: Table) -> Decimal:
-    """Return the monthly price of the daily backups of one GB. Every day of the retention has a full copy."""
-    return BACKUP_GB_MONTH * DAILY_BACKUP_RETENTION_DAYS if table.backup.has_daily_backups else Decimal(0)
+def backups_gb_month(table: Table, every_days: int = 1) -> Decimal:
+    """Return the monthly price of the backups of one GB. Each is a full copy, first in warm, then in cold storage."""
+    if not table.backup.has_daily_backups:
+        return Decimal(0)
+    daily = BACKUP_GB_MONTH * DAILY_BACKUP_WARM_DAYS + COLD_BACKUP_GB_MONTH * DAILY_BACKUP_COLD_DAYS
+    return daily / every_days
 
 
 def storage_cost_month(table: Table, size_bytes: int) -> Decimal:

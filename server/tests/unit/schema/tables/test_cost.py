@@ -1,7 +1,7 @@
 from decimal import Decimal
 
 from tidings.schema.tables import pricing
-from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES, USERS
+from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES, USER_KEYS, USERS
 from tidings.schema.tables.model import CapacityUnits, TableClass
 
 
@@ -26,9 +26,13 @@ def test_a_stored_gigabyte_costs_storage_and_recovery() -> None:
     assert pricing.storage_cost_month(MESSAGES, 2 * 10**9) == Decimal("0.90")
 
 
-def test_ninety_full_copies_cost_twenty_times_the_table_itself() -> None:
-    assert pricing.backups_gb_month(MESSAGES) == 20 * pricing.gb_month(MESSAGES)
-    assert pricing.backups_gb_month(IDEMPOTENCY_KEYS) == 0
+def test_a_day_in_warm_storage_and_ninety_in_cold_storage_are_paid_for_each_daily_backup() -> None:
+    assert pricing.backups_gb_month(MESSAGES) == Decimal("0.10") + 90 * Decimal("0.03")
+    assert pricing.backups_gb_month(MESSAGES, every_days=7) == Decimal("0.40")
+
+
+def test_tables_without_daily_backups_cost_none() -> None:
+    assert pricing.backups_gb_month(IDEMPOTENCY_KEYS) == pricing.backups_gb_month(USER_KEYS) == 0
 
 
 def test_every_table_class_has_prices() -> None:
