@@ -187,14 +187,7 @@ class EpochReconciler:
             return True
         sets: dict[str, ItemValue] = {"epoch": now.known.epoch}
         removes: list[str] = []
-        # Race: a worker has written the user's message of this epoch, and then writes their join, whose event was late,
-        # while a reader completes the row. The head of the row stays that of the message, so the join is compared too.
-        old: dict[str, ItemValue | None] = {
-            "epoch": was.known.epoch or None,
-            names.sequence: was.known.head.sequence if was.known.head else None,
-            "joined_sequence": was.known.joined.sequence if was.known.joined else None,
-            "removed_sequence": was.known.removed,
-        }
+        old = _compared_parts(was, names)
         marks = (
             (names.sequence, names.ordinal, was.known.head, now.known.head),
             ("own_sequence", "own_ordinal", was.known.own, now.known.own),
@@ -246,3 +239,15 @@ class EpochReconciler:
             values=values,
             repeatable=True,
         )
+
+
+def _compared_parts(was: ChatRow, names: HeadNames) -> dict[str, ItemValue | None]:
+    """Return what a write of a compared row requires to be as it was read."""
+    # Race: a worker has written the user's message of this epoch, and then writes their join, whose event was late,
+    # while a reader completes the row. The head of the row stays that of the message, so the join is compared too.
+    return {
+        "epoch": was.known.epoch or None,
+        names.sequence: was.known.head.sequence if was.known.head else None,
+        "joined_sequence": was.known.joined.sequence if was.known.joined else None,
+        "removed_sequence": was.known.removed,
+    }
