@@ -153,7 +153,7 @@ infra-write:
 
 # Check dashboards, alerts, runbooks, chart and units, and print one line of JSON: just infra-check --short
 infra-check *args:
-    uv run --group infra python -m infra check {{ args }}
+    uv run python -m infra check {{ args }}
 
 # Check policies, modules, upgrade and artefacts of a version, and print one line of JSON: just release-check --short
 release-check *args:

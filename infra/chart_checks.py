@@ -8,11 +8,11 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import jsonschema_rs
+import kubernetes_validate
 import yaml
 
 from infra.generated import INFRA
@@ -32,8 +32,7 @@ type Manifest = Mapping[str, Any]
 
 def missing_tools() -> list[str]:
     """Return what this machine lacks for the checks."""
-    lacking = [name for name in ("helm", "go") if not shutil.which(name)]
-    return lacking + ([] if find_spec("kubernetes_validate") else ["kubernetes-validate (group `infra`)"])
+    return [name for name in ("helm", "go") if not shutil.which(name)]
 
 
 def combinations() -> list[Path]:
@@ -68,8 +67,6 @@ class ManifestValidator:
 
     def faults(self, manifest: Manifest) -> list[str]:
         """Return what is wrong with an object."""
-        import kubernetes_validate  # noqa: PLC0415 - not part of the default groups
-
         kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
         name = f"{kind} {manifest.get('metadata', {}).get('name')}"
         if version.partition("/")[0] in self._groups:
