@@ -244,7 +244,6 @@ FAULT = Fault(
     invariant="The standby has every entry that was acknowledged before the last copy of the log began; the lost region acknowledges nothing after the policy.",
     fault="a replica lags by another time for each table; its region takes over while the processes of the other one keep running without the permission to write",
     inflict=inflict,
-    is_on_request=True,
     scenario=Scenario(groups=2, members=30, devices=2, large_chat_members=104, rate=4),
     full_scenario=Scenario(groups=3, members=90, devices=2, large_chat_members=180, rate=5),
 )

@@ -64,8 +64,6 @@ class Fault:
     full_scenario: Scenario = USUAL_FULL
     heals_within_s: float = 180.0
     brokers: int = 1
-    is_on_request: bool = False
-    """Run it only if it is named. For a fault that takes too long for CI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

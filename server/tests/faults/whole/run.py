@@ -189,13 +189,9 @@ def engines(brokers: int) -> Iterator[InstallationProcesses]:
 
 
 def select(options: argparse.Namespace) -> Trial:
-    """Select faults and mutants whose names contain one of the given parts; without any, all but those on request."""
+    """Select faults and mutants whose names contain one of the given parts; without any, all."""
     names = options.names or [""]
-    faults = [
-        fault
-        for fault in FAULTS
-        if any(name in fault.name for name in names) and (options.names or not fault.is_on_request)
-    ]
+    faults = [fault for fault in FAULTS if any(name in fault.name for name in names)]
     mutants = [mutant for mutant in BREAKING if any(name in mutant for name in names)]
     if options.mutants == "only":
         faults = []
