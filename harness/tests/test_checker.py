@@ -5,10 +5,10 @@ import pytest
 
 from tidings_harness.checking.check import check
 from tidings_harness.checking.verdict import Rule
-from tidings_harness.history.events import RECORD, EventKind
+from tidings_harness.history.events import RECORD, EntryCategory, EventKind
 from tidings_harness.history.loader import History
 from tidings_harness.mutants import MUTANTS
-from tidings_harness.synthetic_history import SyntheticSetup, synthesize
+from tidings_harness.synthetic_history import SyntheticSetup, moves, synthesize
 
 SETUP = SyntheticSetup()
 
@@ -59,3 +59,40 @@ def test_a_requested_entry_may_repeat_a_pushed_one(asked: int) -> None:
 
 def test_an_empty_history_breaks_no_rule() -> None:
     assert check(History(np.empty(0, RECORD), [])).is_good
+
+
+def lose(history: History, sequence: int) -> History:
+    """Return the history after a failover that has lost an entry of the first chat."""
+    events = history.events.copy()
+    is_given = (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == sequence)
+    message = events["message"][is_given][0]
+    events["message"][is_given] = 1 << 61
+    events["sort"][is_given] = EntryCategory.LOST
+    is_send = np.isin(events["kind"], [EventKind.SEND, EventKind.SENT]) & (events["message"] == message)
+    is_move = (
+        np.isin(events["kind"], [EventKind.IN, EventKind.OUT])
+        & (events["chat"] == 0)
+        & (events["sequence"] == sequence)
+    )
+    return History(events[~is_send & ~is_move], history.names)
+
+
+@pytest.mark.parametrize(("change", "is_good"), [(-2, False), (-1, True), (0, True), (1, False)])
+def test_a_lost_entry_may_count_as_unread(change: int, *, is_good: bool) -> None:
+    """The entry before the last one is a message, so a row with three unread messages counts it."""
+    history = lose(synthesize(SETUP), SETUP.entries - 1)
+    events = history.events
+    rows = (events["kind"] == EventKind.ROW) & (events["chat"] == 0) & (events["message"] > 2)
+    row = np.flatnonzero(rows)[-1]
+    events["message"][row] = int(events["message"][row]) + change
+    unread = [breach for breach in check(history).breaches if breach.rule is Rule.UNREAD]
+    assert (unread == []) == is_good
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_member_who_joins_again_has_left_in_a_lost_entry(*, is_lost: bool) -> None:
+    _, gone, _ = moves(SETUP)
+    history = lose(synthesize(SETUP), gone)
+    if not is_lost:
+        history.events["sort"][history.events["sort"] == EntryCategory.LOST] = EntryCategory.OTHER
+    assert (Rule.EVERYTHING in check(history).broken) is not is_lost

@@ -98,7 +98,7 @@ test("An invite is accepted", async () => {
   expect(requests.at(-1)?.[0]).toBe("POST /v1/invites/g2/accept");
 });
 
-test("Mutes, bans and new rules are lines of the chat", () => {
+test("Mutes, bans, new rules and lost entries are lines of the chat", () => {
   const textOf = (kind: string, by: string, entry: object) => {
     const item = messageItem({ key: kind, kind, by, entry: { users: ["carla"], ...entry } as never });
     const { container, unmount } = show(clientWithChat(1).client, <SystemMessage item={item} />);
@@ -112,4 +112,5 @@ test("Mutes, bans and new rules are lines of the chat", () => {
   expect(textOf("ban", "ben", { until: 5, users: ["anna"] })).toBe("ben banned you");
   expect(textOf("ban", "ben", { until: 0 })).toBe("ben lifted the ban of carla");
   expect(textOf("rules", "anna", { users: [] })).toBe("You changed the rules of the group");
+  expect(textOf("lost", "/unknown", { users: [] })).toBe("A message or change was lost in an outage");
 });

@@ -88,6 +88,7 @@ def test_presence_and_last_seen() -> None:
         ("join", ("a", "b", "c", "d"), "ben added a, b and 2 more"),
         ("leave", (), "ben left"),
         ("leave", ("cleo",), "ben removed cleo"),
+        ("lost", (), "a message or change was lost in an outage"),
         ("weather", (), ""),
     ],
 )

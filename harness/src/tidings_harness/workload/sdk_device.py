@@ -109,7 +109,8 @@ class SdkDevice:
         )
         return outcome
 
-    async def read(self, chat: str, sequence: int) -> None:
+    async def read(self, chat: str, sequence: int) -> bool:
+        """Mark as read. Return whether the server has acknowledged it."""
         recorder = self._recorder
         operation, number = recorder.new_message(), recorder.name(chat)
         fields = {"device": self.number, "chat": number, "message": operation, "sequence": sequence}
@@ -123,6 +124,7 @@ class SdkDevice:
         except TidingsError:
             outcome = Outcome.UNKNOWN
         recorder.end(EventKind.READ_DONE, outcome, **fields)
+        return outcome is Outcome.OK
 
     async def _read(self) -> None:
         try:
