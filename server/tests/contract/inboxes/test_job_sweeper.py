@@ -1,25 +1,28 @@
 """The job sweeper with Kafka: it waits while consumers lag, and publishes lost chunks again."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import msgspec
 from contract.kafka.harness import QUICK, make_topic, never_bury, publishing, read_log
 from fixtures.engines import Namespace
+from fixtures.ledger_units import spent
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
 from tidings.app.processes.channel_chunks import process_chunks
 from tidings.app.wiring.inboxes import build_sweeper
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
-from tidings.jobs.model import ChunkRef
+from tidings.jobs.model import ChunkRef, DueJob
 from tidings.jobs.service import JobSweeper
 from tidings.jobs.store import DynamoJobStore
+from tidings.kernel.fences import PartitionProgress
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.partition_worker import RecordHandlers
+from tidings.schema.tables.declaration import INBOX
 from tidings.schema.topics.model import NOTIFICATIONS
 
 USERS = [f"user{number:04d}" for number in range(205)]
@@ -41,6 +44,30 @@ async def test_chunks_behind_lag_are_left_and_lost_chunks_are_published_after_it
         with closing(made) as consumers:
             jobs = build_sweeper(at.client, at.clock, chunks, consumers.progress)
             await waits_for_lag(at, jobs, chunks, connection)
+
+
+async def test_a_check_that_another_process_has_moved_has_no_effect(
+    tables_dynoxide: Tables, space: Namespace, tmp_path: Path
+) -> None:
+    """The list of due checks can still contain it: its read is eventually consistent, which costs half as much."""
+    async with open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at:
+        await at.send(USERS)
+        sent = at.chunks.take()
+        queue = DynamoJobStore(at.client)
+        sweeper = JobSweeper(queue, at.chunks, consumed_all, at.clock)
+        at.clock.ahead_ms += 100_000
+        (moved,) = await due_checks(at, queue)
+        await sweeper.sweep(moved)
+        assert at.chunks.take() == sent
+        await sweeper.sweep(moved)
+        assert at.chunks.take() == []
+        at.clock.ahead_ms += 400_000
+        assert len(await due_checks(at, queue)) == 1
+        assert await spent(at.client, queue.due(0, 0)) == {("read", INBOX.name): 0.5}
+
+
+async def consumed_all(refs: Collection[ChunkRef]) -> Mapping[ChunkRef, PartitionProgress]:
+    return {ref: PartitionProgress(partition=0, committed=9, end=9) for ref in refs}
 
 
 async def waits_for_lag(
@@ -77,12 +104,14 @@ async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
 
 
 async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
-    """Sweep only the jobs of this test: all tenants share the queue."""
-    queue = DynamoJobStore(at.client)
-    for shard in range(queue.due_shards):
-        for due in await queue.due(shard, at.clock.now_ms()):
-            if due.tenant == at.tenant:
-                await jobs.sweep(due)
+    for due in await due_checks(at, DynamoJobStore(at.client)):
+        await jobs.sweep(due)
+
+
+async def due_checks(at: NotificationEnv, queue: DynamoJobStore) -> list[DueJob]:
+    """Return the due checks of this test: all tenants share the queue."""
+    shards = [await queue.due(shard, at.clock.now_ms()) for shard in range(queue.due_shards)]
+    return [due for found in shards for due in found if due.tenant == at.tenant]
 
 
 @asynccontextmanager

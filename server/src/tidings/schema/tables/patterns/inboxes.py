@@ -332,6 +332,10 @@ LIST_DUE = query(
     "t#_Q#shard, ms < now",
     PatternRole.RECORDS,
     "Jobs whose check is due.",
+    # Half the units of a strong read: an idle process makes four a second. Most checks are due seconds after they were
+    # written; a newer one can be found one round later. A check that another process has moved or removed has no effect,
+    # because it is moved on condition that it exists, and the end of a job is reported under the same id.
+    consistency=Consistency.EVENTUAL,
 )
 ENQUEUE = put(
     "jobs.enqueue", INBOX, "t#_Q#shard, ms#T#job", "Schedule the next check of a job that was resumed."
