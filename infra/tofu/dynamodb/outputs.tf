@@ -1,3 +1,11 @@
+output "settings" {
+  description = "Settings of Tidings, as environment variables."
+  value = {
+    TIDINGS_DYNAMO_TABLE_PREFIX = var.prefix
+    TIDINGS_DYNAMO_CAPACITY     = local.is_on_demand ? "on_demand" : "declared"
+  }
+}
+
 output "table_arns" {
   description = "ARN of each table."
   value       = { for name, table in aws_dynamodb_table.this : name => table.arn }

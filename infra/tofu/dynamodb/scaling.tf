@@ -1,12 +1,14 @@
 # Auto scaling of provisioned tables and their indexes, between the declared capacity and its upper bound.
 
 resource "aws_appautoscaling_target" "this" {
-  for_each = var.is_on_demand ? {} : local.scaling
+  for_each = local.is_on_demand ? {} : local.scaling
 
   service_namespace = "dynamodb"
   resource_id = join("/", concat(
     ["table", aws_dynamodb_table.this[each.value.table].name],
-    each.value.index == null ? [] : ["index", each.value.index],
+    each.value.index == null ? [] : [
+      "index", aws_dynamodb_global_secondary_index.this["${each.value.table}-${each.value.index}"].index_name,
+    ],
   ))
   scalable_dimension = "dynamodb:${each.value.index == null ? "table" : "index"}:${each.value.kind}CapacityUnits"
   min_capacity       = each.value.min

@@ -5,13 +5,13 @@ variable "prefix" {
 }
 
 variable "is_on_demand" {
-  description = "Pay for each request in all tables. False: tables with a predictable load have provisioned capacity and scale."
+  description = "Pay for each request in all tables. False: tables with a predictable load have provisioned capacity and scale. With a standby region, all tables are on demand."
   type        = bool
   default     = false
 }
 
 variable "standby_region" {
-  description = "Region that gets a replica of each table that a failover needs. Null: none."
+  description = "Region that gets a replica of each table that a failover needs, other than the region of the tables. All tables are on demand then. Null: none."
   type        = string
   default     = null
 }

@@ -39,7 +39,7 @@ data "aws_iam_policy_document" "pods" {
 resource "aws_iam_role" "process" {
   for_each = local.trust_policies
 
-  name               = "${var.prefix}${each.key}"
+  name               = "${coalesce(var.role_prefix, var.prefix)}${each.key}"
   assume_role_policy = each.value
   tags               = var.tags
 }

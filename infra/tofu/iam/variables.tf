@@ -1,7 +1,18 @@
 variable "prefix" {
-  description = "Prefix of the names of tables, roles and policies: `dynamo.table_prefix` of Tidings."
+  description = "Prefix of the names of tables: `dynamo.table_prefix` of Tidings."
   type        = string
   default     = "tidings-"
+}
+
+variable "role_prefix" {
+  description = "Prefix of the names of roles. Roles are global, so a second region needs another one. Null: as `prefix`."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = length(var.role_prefix == null ? "" : var.role_prefix) <= 50
+    error_message = "The name of a role has at most 64 characters, and the longest process has 13. Use at most 50."
+  }
 }
 
 variable "wrapping_key_arn" {

@@ -8,10 +8,11 @@ resource "aws_security_group" "this" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "processes" {
-  for_each = toset(var.client_security_group_ids)
+  # Not `for_each`: its keys must be known before the groups are created.
+  count = length(var.client_security_group_ids)
 
   security_group_id            = aws_security_group.this.id
-  referenced_security_group_id = each.key
+  referenced_security_group_id = var.client_security_group_ids[count.index]
   description                  = "SASL/SCRAM over TLS"
   ip_protocol                  = "tcp"
   from_port                    = 9096
@@ -72,7 +73,7 @@ resource "aws_msk_cluster" "this" {
   }
 
   lifecycle {
-    # Brokers grow their volumes.
+    # Operators grow volumes while brokers run. A volume cannot shrink.
     ignore_changes = [broker_node_group_info[0].storage_info[0].ebs_storage_info[0].volume_size]
   }
 }

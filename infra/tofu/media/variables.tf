@@ -15,7 +15,7 @@ variable "allowed_origins" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a KMS key that encrypts the files. Null: create one."
+  description = "ARN of an existing KMS key that encrypts the files. Null: create one."
   type        = string
   default     = null
 }

@@ -8,10 +8,11 @@ resource "aws_security_group" "this" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "processes" {
-  for_each = toset(var.client_security_group_ids)
+  # Not `for_each`: its keys must be known before the groups are created.
+  count = length(var.client_security_group_ids)
 
   security_group_id            = aws_security_group.this.id
-  referenced_security_group_id = each.key
+  referenced_security_group_id = var.client_security_group_ids[count.index]
   description                  = "Valkey over TLS"
   ip_protocol                  = "tcp"
   from_port                    = 6379
@@ -54,7 +55,7 @@ resource "aws_elasticache_replication_group" "this" {
   port                       = 6379
   num_node_groups            = var.shards
   replicas_per_node_group    = var.replicas
-  automatic_failover_enabled = var.replicas > 0
+  automatic_failover_enabled = true # required in cluster mode, even without replicas
   multi_az_enabled           = var.replicas > 0
   at_rest_encryption_enabled = true
   kms_key_id                 = var.kms_key_arn

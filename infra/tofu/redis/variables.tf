@@ -20,9 +20,14 @@ variable "client_security_group_ids" {
 }
 
 variable "password" {
-  description = "Password of the default user, 16 to 128 printable characters without @, \" and /."
+  description = "Password of the default user: 16 to 128 letters, digits and the characters ! & # $ ^ < > -. Encode it in TIDINGS_REDIS_URL."
   type        = string
   sensitive   = true
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9!&#$^<>-]{16,128}$", var.password))
+    error_message = "ElastiCache takes 16 to 128 letters, digits and the characters ! & # $ ^ < > -."
+  }
 }
 
 variable "node_type" {
