@@ -155,6 +155,10 @@ infra-write:
 infra-check *args:
     uv run python -m infra check {{ args }}
 
+# Plan the OpenTofu modules and those of the guides with the AWS provider. Builds OpenTofu and the provider once; needs Go: just tofu-plan; --names
+tofu-plan *args:
+    uv run python -m infra.aws.plans {{ args }}
+
 # Check policies, modules, upgrade and artefacts of a version, and print one line of JSON: just release-check --short
 release-check *args:
     uv run python -m tools.release_check {{ args }}

@@ -1,14 +1,10 @@
 """The names that the AWS provider of OpenTofu accepts, and what a module uses that it does not accept.
 
-`python -m infra.aws.provider WHEEL` reads them from the wheel of `cdktf-cdktf-provider-aws`, which is generated from the schema
-of the provider, and writes those of the resources that our modules use. The provider itself is not needed for the check.
+`just tofu-plan --names` reads them from the schema of the provider, which it builds, and writes those of the resources that
+our modules use. The check itself needs neither the provider nor OpenTofu, so the fast gate runs it.
 """
 
-import ast
 import json
-import re
-import sys
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +15,7 @@ from infra.generated import INFRA
 
 NAMES: Final = Path(__file__).parent / "provider.json"
 TOFU: Final = INFRA / "tofu"
-_PACKAGE = "cdktf_cdktf_provider_aws"
 _META = frozenset({"for_each", "count", "depends_on", "lifecycle", "provider"})
-_INTERNAL = frozenset({"connection", "provisioners", "scope", "id_", "self"})
 
 type Fields = Mapping[str, Any]
 """The arguments of a resource or a block. `required`: it must be given. `fields`: the arguments of a block."""
@@ -48,42 +42,28 @@ def resources(module: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
                         yield prefix + kind.strip('"'), name.strip('"'), body
 
 
-def read_names(wheel: Path, kinds: set[str]) -> dict[str, Fields]:
-    """Return the arguments of resources, from the classes of the wheel."""
-    with zipfile.ZipFile(wheel) as archive:
-        return {kind: _read_resource(archive, kind) for kind in sorted(kinds)}
+def read_names(schema: Mapping[str, Any], kinds: set[str]) -> dict[str, Fields]:
+    """Return the arguments of resources, from the schema that `tofu providers schema -json` prints."""
+    return {kind: _fields(_block(schema, kind)) for kind in sorted(kinds)}
 
 
-def _read_resource(archive: zipfile.ZipFile, kind: str) -> Fields:
-    module = re.sub(r"^(data\.)?aws_", lambda found: "data_aws_" if found[1] else "", kind)
-    text = archive.read(f"{_PACKAGE}/{module}/__init__.py").decode()
-    classes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
-    # The class of the resource is the first one. Its name is that of the module, at times with an `A` at its end.
-    return _fields(classes, next(iter(classes)))
-
-
-def _fields(classes: Mapping[str, ast.ClassDef], name: str) -> dict[str, Any]:
-    [init] = [
-        node for node in classes[name].body if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-    ]
-    found: dict[str, Any] = {}
-    for argument, default in zip(init.args.kwonlyargs, init.args.kw_defaults, strict=True):
-        if argument.arg in _INTERNAL | _META:
-            continue
-        entry: dict[str, Any] = {"required": True} if default is None else {}
-        nested = _nested(argument.annotation, classes, name)
-        if nested:
-            entry["fields"] = _fields(classes, nested)
-        found[argument.arg] = entry
+def _block(schema: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    section = "data_source_schemas" if kind.startswith("data.") else "resource_schemas"
+    found: Mapping[str, Any] = schema[section][kind.removeprefix("data.")]["block"]
     return found
 
 
-def _nested(annotation: ast.expr | None, classes: Mapping[str, ast.ClassDef], owner: str) -> str | None:
-    """Return the class of a block, which the annotation names as a string."""
-    if annotation is None:
-        return None
-    names = [str(node.value) for node in ast.walk(annotation) if isinstance(node, ast.Constant)]
-    return next((each for each in names if each in classes and each != owner), None)
+def _fields(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a block and its nested blocks. What AWS alone sets is no argument."""
+    found: dict[str, Any] = {
+        name: {"required": True} if each.get("required") else {}
+        for name, each in block.get("attributes", {}).items()
+        if each.get("required") or each.get("optional")
+    }
+    for name, nested in block.get("block_types", {}).items():
+        needed = {"required": True} if nested.get("min_items") else {}
+        found[name] = {**needed, "fields": _fields(nested["block"])}
+    return found
 
 
 def unknown_names(module: Path, known: Mapping[str, Fields]) -> list[str]:
@@ -94,7 +74,8 @@ def unknown_names(module: Path, known: Mapping[str, Fields]) -> list[str]:
         if kind not in known:
             found.append(f"{place}: unknown resource")
         else:
-            found += _unknown_in(place, body, known[kind])
+            arguments = {argument: value for argument, value in body.items() if argument not in _META}
+            found += _unknown_in(place, arguments, known[kind])
     return found
 
 
@@ -116,11 +97,7 @@ def _unknown_in(place: str, body: Mapping[str, Any], fields: Fields) -> list[str
 
 def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a body; a dynamic block is an argument with its content."""
-    given = {
-        name: value
-        for name, value in body.items()
-        if not name.startswith("__") and name not in _META | {"dynamic"}
-    }
+    given = {name: value for name, value in body.items() if not name.startswith("__") and name != "dynamic"}
     for block in body.get("dynamic", []):
         for name, dynamic in block.items():
             given[name.strip('"')] = dynamic["content"]
@@ -132,11 +109,6 @@ def known_names() -> Mapping[str, Fields]:
     return found
 
 
-def main() -> None:
-    wheel = Path(sys.argv[1])
-    names = {"version": wheel.name.split("-")[1], "resources": read_names(wheel, used_types())}
+def write_names(schema: Mapping[str, Any], version: str) -> None:
+    names = {"version": version, "resources": read_names(schema, used_types())}
     NAMES.write_text(json.dumps(names, indent=1, sort_keys=True) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from infra.aws.plans import PAGES, copied_modules, plan_module, write_page
 from infra.aws.policies import POLICIES, SAMPLE, read_statements
 from infra.aws.process_calls import OPERATOR, PROCESSES
 from infra.aws.provider import known_names, modules, unknown_names, used_types
 from infra.aws.tables import render_tables
+from infra.aws.toolchain import Toolchain, find_toolchain
 from infra.generated import INFRA
 from tidings.schema.tables.declaration import TABLES
 from tidings.schema.tables.model import SCALING_FACTOR, Backup
@@ -20,6 +22,51 @@ from tidings.schema.tables.model import SCALING_FACTOR, Backup
 MODULE = INFRA / "tofu" / "media"
 DYNAMODB = INFRA / "tofu" / "dynamodb"
 TOOL = shutil.which("tofu") or shutil.which("terraform")
+TOOLCHAIN = find_toolchain()
+# Faults that a plan must find: place, text, its replacement, and a part of the error.
+MUTANTS = [
+    ("dynamodb/main.tf", "aws_kms_key.wrapping.key_id", "aws_kms_key.wraping.key_id", "undeclared resource"),
+    ("dynamodb/main.tf", "deletion_window_in_days = 30", "deletion_window_in_days = []", "number required"),
+    ("dynamodb/main.tf", "deletion_window_in_days = 30", "deletion_window_in_days = 31", "range (7 - 30)"),
+    ("dynamodb/main.tf", "aws_kms_key.wrapping.key_id", "aws_kms_key.wrapping.key", "Unsupported attribute"),
+    ("kafka/main.tf", "vpc_id      = var.vpc_id", "vpc_id = aws_msk_cluster.this.arn", "Cycle"),
+    ("dynamodb/main.tf", "if contains(", "if !contains(", "all indexes must match a defined attribute"),
+    ("dynamodb/main.tf", '? "NEW_AND_OLD_IMAGES"', '? "ALL"', "expected stream_view_type to be one of"),
+    (
+        "dynamodb/main.tf",
+        "= each.value.is_protected\n  tags",
+        "= false\n  tags",
+        "not protected from deletion",
+    ),
+    (
+        "dynamodb/main.tf",
+        "var.is_on_demand || var.standby_region != null",
+        "var.is_on_demand",
+        "AWS refuses a replica",
+    ),
+    ("dynamodb/main.tf", "each.value.pitr_days == 35", "true", "recovery period would be 35 days"),
+    ("dynamodb/scaling.tf", "local.is_on_demand ? {} :", "", "nothing to scale"),
+    ("iam/main.tf", "wrapping_key = var.wrapping_key_arn", "", "wrapping_key"),
+    (
+        "iam/main.tf",
+        "policy = local.policies[each.key]",
+        'policy = local.policies["operator"]',
+        "of another process",
+    ),
+    ("kafka/main.tf", '"TLS"', '"SSL"', "client_broker"),
+    ("media/main.tf", "restrict_public_buckets = true", "restrict_public_buckets = false", "not private"),
+    (
+        "redis/main.tf",
+        "automatic_failover_enabled = true",
+        "automatic_failover_enabled = false",
+        "automatic_failover",
+    ),
+    ("search/main.tf", '"gp3"', '"gp9"', "volume_type"),
+    ("search/variables.tf", "contains([2, 3],", "contains([1, 2, 3],", "one_zone"),
+]
+needs_toolchain = pytest.mark.skipif(
+    TOOLCHAIN is None, reason="OpenTofu or the AWS provider is not built: run `just tofu-plan`"
+)
 
 
 def text() -> str:
@@ -154,3 +201,37 @@ def test_auto_scaling_may_use_what_it_sets_without_an_alarm() -> None:
         if target["index"] is None:
             alarm = alarms[f"{target['table']}-Consumed{target['kind']}CapacityUnits"]
             assert alarm["threshold"] == pytest.approx(0.8 * target["max"] * alarm["period_s"])
+
+
+@needs_toolchain
+@pytest.mark.parametrize("module", modules(), ids=lambda each: each.name)
+def test_the_plans_of_a_module_are_as_its_test_file_says(module: Path) -> None:
+    with copied_modules() as folder:
+        result = plan_module(toolchain(), folder / "infra" / "tofu" / module.name)
+    assert result.runs, result.fault
+
+
+@needs_toolchain
+@pytest.mark.parametrize("page", PAGES)
+def test_the_modules_that_a_page_prints_can_be_planned(page: str) -> None:
+    with copied_modules() as folder:
+        result = plan_module(toolchain(), write_page(folder, page))
+    assert result.runs, result.fault
+
+
+@pytest.mark.long
+@needs_toolchain
+@pytest.mark.parametrize(("place", "before", "after", "fault"), MUTANTS)
+def test_a_plan_finds_a_fault(place: str, before: str, after: str, fault: str) -> None:
+    with copied_modules() as folder:
+        path = folder / "infra" / "tofu" / place
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after))
+        result = plan_module(toolchain(), path.parent)
+    assert fault in " ".join(result.fault.split())
+
+
+def toolchain() -> Toolchain:
+    assert TOOLCHAIN is not None
+    return TOOLCHAIN
