@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Namespace
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import TIDINGS, tidings_environment
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
 from fixtures.use_cases import file_rows
@@ -136,8 +135,9 @@ def make_tenant(
 def launch(
     words: tuple[str, ...], environment: dict[str, str], bearer: str, directory: Path, kind: str = "api"
 ) -> Api:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    process = Api([*TIDINGS, "run", kind, *words], cwd=directory, environment=ours | environment)
+    process = Api(
+        [*TIDINGS, "run", kind, *words], cwd=directory, environment=tidings_environment(environment)
+    )
     process.bearer = bearer
     return process
 

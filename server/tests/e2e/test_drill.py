@@ -1,9 +1,7 @@
 """`tidings drill` on the engines of one machine: what it measures, and that it changes nothing in production."""
 
 import json
-import os
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import end_tidings, run_tidings, tidings_environment
 from fixtures.tables import REGION
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
@@ -61,19 +59,8 @@ class Production:
             for text in texts:
                 await env.send(chat, ANNA, text, after=None)
 
-    def run(self, *words: str, is_expected: bool = True) -> str:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-        done = subprocess.run(
-            [*TIDINGS, *words],
-            cwd=self.home,
-            env=ours,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-        )
-        assert (done.returncode == 0) is is_expected, done.stdout + done.stderr
-        return done.stdout + done.stderr if not is_expected else done.stdout
+    def run(self, *words: str) -> str:
+        return run_tidings(*words, cwd=self.home, environment=tidings_environment({}), timeout_s=_TIMEOUT_S)
 
     def drill(self, *words: str) -> dict[str, Any]:
         assert f"```sh\ntidings drill {words[0]}\n```" in _PAGE
@@ -117,7 +104,11 @@ async def test_a_drill_counts_lost_entries_reads_the_copy_and_changes_nothing(pr
     assert not (production.home / ".tidings" / "drill").exists()
     # Without their wrapping key, the messages of a copy are lost, although the tables are complete.
     (production.home / ".tidings" / "tidings.key").rename(production.home / "lost.key")
-    assert "[keys_unavailable]" in production.run(
-        "drill", "restore", "--snapshot", str(snapshot.path), "--wait-s=0", is_expected=False
+    refused = end_tidings(
+        *("drill", "restore", "--snapshot", str(snapshot.path), "--wait-s=0"),
+        cwd=production.home,
+        environment=tidings_environment({}),
+        timeout_s=_TIMEOUT_S,
     )
+    assert (refused.returncode, "[keys_unavailable]" in refused.stderr) == (1, True)
     assert not (production.home / ".tidings" / "drill").exists()

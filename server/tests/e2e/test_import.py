@@ -12,7 +12,7 @@ import pytest
 from contract.imports.test_import import chat_lines, group_key, header, message
 from contract.media.test_worker import jpeg
 from e2e.delivery.connected_device import ConnectedClient
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import TIDINGS, run_tidings
 from fixtures.installation_processes import InstallationProcess, InstallationProcesses
 from fixtures.loops import until
 from fixtures.media_env import make_bucket
@@ -43,10 +43,9 @@ class ImportCommands:
         )
 
     async def run(self, *words: str) -> str:
-        process = await self.start(*words)
-        out, errors = await process.communicate()
-        assert process.returncode == 0, errors
-        return out.decode()
+        return await asyncio.to_thread(
+            run_tidings, *words, cwd=self._installation.directory, environment=self._environment
+        )
 
     async def kill_during(self, *words: str) -> None:
         """Start an import, and kill it when a part of its first chat is written."""

@@ -1,9 +1,7 @@
 """A send to many users over real processes and Kafka: workers are killed during it, and every user gets it once."""
 
 import asyncio
-import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 from contract.telemetry.running import Running, eventually
 from e2e.conftest import Api, enough, launch
 from fixtures.engines import Namespace
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import TIDINGS, run_tidings, tidings_environment
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_rows
@@ -44,9 +42,8 @@ class Installation:
     """An API and any number of workers, in one directory."""
 
     def __init__(self, environment: dict[str, str], bearer: str, directory: Path) -> None:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-        self._environment, self._directory = ours | environment, directory
-        subprocess.run([*TIDINGS, "topics", "apply"], cwd=directory, env=self._environment, check=True)
+        self._environment, self._directory = tidings_environment(environment), directory
+        run_tidings("topics", "apply", cwd=directory, environment=self._environment)
         self.api: Api = launch((), environment, bearer, directory)
         self.workers: list[Running] = []
 

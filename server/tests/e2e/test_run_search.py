@@ -11,7 +11,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
-from fixtures.fork_server import run_tidings
+from fixtures.fork_server import run_tidings, tidings_environment
 from fixtures.installation_processes import InstallationProcesses
 from fixtures.search import request as candidates_request
 from fixtures.tables import Tables
@@ -117,10 +117,9 @@ def test_a_tenant_turns_search_on_and_off(
     start(kind="delivery")
     start(kind="notifications")
     start(kind="search", **settings)
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
 
     def tidings(*words: str) -> str:
-        return run_tidings(*words, cwd=tmp_path, environment=ours | environment | settings)
+        return run_tidings(*words, cwd=tmp_path, environment=tidings_environment(environment | settings))
 
     def found(user: str) -> list[str] | None:
         answer = api.ask("GET", "/v1/search?q=word", user=user)

@@ -14,7 +14,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
-from fixtures.fork_server import run_tidings
+from fixtures.fork_server import run_tidings, tidings_environment
 from fixtures.gateway_process import GatewayProcess, connected
 from fixtures.installation_processes import InstallationProcesses
 from fixtures.loops import until
@@ -133,10 +133,11 @@ def test_commands_create_an_endpoint_and_replay_its_events(
     start: Start, environment: dict[str, str], receiver: WebhookReceiver, space: Namespace, tmp_path: Path
 ) -> None:
     api = start(**LOCAL)
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
 
     def tidings(*words: str) -> str:
-        return run_tidings("webhook", *words, cwd=tmp_path, environment=ours | environment | LOCAL)
+        return run_tidings(
+            "webhook", *words, cwd=tmp_path, environment=tidings_environment(environment | LOCAL)
+        )
 
     receiver.secret = tidings("create", space.tenant, receiver.url, "--event", "message.created").strip()
     endpoint = tidings("list", space.tenant).split("\n")[1].split()[0]

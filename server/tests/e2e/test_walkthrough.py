@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from contract.telemetry.running import eventually
 from e2e.docs_runner import DocStep, differences, steps
+from fixtures.fork_server import tidings_environment
 
 from tidings.engines.node_plan import PortAllocator
 
@@ -24,9 +25,8 @@ class Shell:
 
     def __init__(self, directory: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self._directory, self._ran = directory, 0
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-        self.environment = ours | {
-            "PATH": f"{Path(sys.executable).parent}:{ours['PATH']}",
+        self.environment = tidings_environment({}) | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "VIRTUAL_ENV": str(Path(sys.executable).parents[1]),
             "CURL_HOME": str(directory),
             "TIDINGS_API_PORT": str(PortAllocator().take(0, "api")),

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import boto3
 import psutil
 import pytest
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import end_tidings
 from types_boto3_dynamodb import DynamoDBClient
 
 from tidings.engines import dynoxide, process
@@ -238,8 +238,7 @@ def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> N
 
 def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [*TIDINGS, *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        return end_tidings(*words, cwd=tmp_path, environment=os.environ)
 
     try:
         started = run("engines", "start", "dynamo", "valkey")

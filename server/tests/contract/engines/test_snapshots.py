@@ -1,6 +1,5 @@
 """Snapshots of engines on one machine: consistent while writers run, restorable, and refused when they are damaged."""
 
-import os
 import signal
 import subprocess
 import threading
@@ -10,7 +9,7 @@ from pathlib import Path
 import boto3
 import pytest
 from contract.telemetry.running import eventually
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import TIDINGS, tidings_environment
 from types_boto3_dynamodb import DynamoDBClient
 
 from tidings.engines import dynoxide
@@ -129,12 +128,10 @@ def test_old_snapshots_are_deleted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
 def test_engines_in_the_foreground_keep_their_data(tmp_path: Path, by: signal.Signals) -> None:
     """After kill -9 of the command and of the engine, the next start uses the data and the port of the first."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     # Addresses that are set elsewhere are not started here.
-    environment |= {
-        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9",
-        "TIDINGS_REDIS_URL": "redis://127.0.0.1:9",
-    }
+    environment = tidings_environment(
+        {"TIDINGS_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9", "TIDINGS_REDIS_URL": "redis://127.0.0.1:9"}
+    )
     cluster = LocalCluster(tmp_path / ".tidings", default_cache())
 
     def run() -> subprocess.Popen[bytes]:

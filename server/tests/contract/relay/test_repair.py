@@ -1,12 +1,10 @@
 """`tidings relay repair`: writes missing entries to rows, publishes them to Kafka for devices, and finishes redactions."""
 
 import asyncio
-import os
-import subprocess
 
 from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
-from fixtures.fork_server import TIDINGS
+from fixtures.fork_server import run_tidings, tidings_environment
 from fixtures.relay_processes import RelayProcesses
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, asked, by
@@ -25,23 +23,17 @@ from tidings.schema.tables.declaration import MESSAGES
 from tidings.schema.tables.items.chats import chat_key
 
 EPOCH = 1_000
-COMMAND = [*TIDINGS, "relay", "repair"]
 
 
 def repair(env: RelayProcesses, *words: str, answer: str = "") -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    done = subprocess.run(
-        [*COMMAND, *words],
+    return run_tidings(
+        "relay",
+        "repair",
+        *words,
         cwd=env.directory,
-        env=environment | env.settings(),
-        input=answer,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        environment=tidings_environment(env.settings()),
+        answer=answer,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 async def came_to(env: RelayProcesses, chat: ChatKey) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -34,13 +33,11 @@ class TraceOutput(NamedTuple):
 
 
 async def ask(installation: InstallationProcesses, *words: str, **changes: str) -> TraceOutput:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    given = {f"TIDINGS_{name}": value for name, value in changes.items()}
     process = await asyncio.create_subprocess_exec(
         *_COMMAND,
         *words,
         cwd=installation.directory,
-        env=ours | installation._settings() | given,
+        env=installation.environment(**changes),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
