@@ -4056,7 +4056,7 @@ export interface components {
             write_units: number;
         };
         /** @enum {string} */
-        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "member.muted" | "member.banned" | "chat.rules_changed" | "chat.created" | "chat.renamed" | "message.read" | "notification.delivered" | "notification.read" | "job.ended" | "user.created" | "user.updated" | "user.suspended" | "user.unsuspended" | "report.created" | "push.finished" | "presence.changed" | "endpoint.disabled";
+        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "member.muted" | "member.banned" | "chat.rules_changed" | "chat.created" | "chat.renamed" | "entry.lost" | "message.read" | "notification.delivered" | "notification.read" | "job.ended" | "user.created" | "user.updated" | "user.suspended" | "user.unsuspended" | "report.created" | "push.finished" | "presence.changed" | "endpoint.disabled";
         /**
          * ExplainCountsResponse
          * @description A user's notifications, newest first, with the reason why each one is or is not counted.

@@ -31,6 +31,7 @@ class EventType(StrEnum):
     CHAT_RULES_CHANGED = "chat.rules_changed"
     CHAT_CREATED = "chat.created"
     CHAT_RENAMED = "chat.renamed"
+    ENTRY_LOST = "entry.lost"
     MESSAGE_READ = "message.read"
     NOTIFICATION_DELIVERED = "notification.delivered"
     NOTIFICATION_READ = "notification.read"

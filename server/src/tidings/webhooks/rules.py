@@ -48,6 +48,7 @@ _TYPES: Final = {
     EntryKind.MUTE: EventType.MEMBER_MUTED,
     EntryKind.BAN: EventType.MEMBER_BANNED,
     EntryKind.RULES: EventType.CHAT_RULES_CHANGED,
+    EntryKind.LOST: EventType.ENTRY_LOST,
 }
 
 

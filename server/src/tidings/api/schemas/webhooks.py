@@ -66,6 +66,7 @@ type EventTypeName = Literal[
     "chat.rules_changed",
     "chat.created",
     "chat.renamed",
+    "entry.lost",
     "message.read",
     "notification.delivered",
     "notification.read",
