@@ -19,6 +19,8 @@ resource "aws_backup_plan" "daily" {
     rule_name         = "daily"
     target_vault_name = aws_backup_vault.daily.name
     schedule          = var.backup_schedule
+    # Minutes in which all backups start. A restore completes rows of tables that are at most an hour apart.
+    start_window = 60
 
     lifecycle {
       cold_storage_after = var.backup_cold_after_days

@@ -12,7 +12,6 @@ from decimal import Decimal
 
 SINCE = "2026-06"
 """When these prices were checked."""
-SOURCE = "Amazon EC2 On-Demand Pricing, Amazon EBS pricing, Amazon S3 Pricing"
 
 CORE_HOUR = Decimal("0.0408")
 """A vCPU of an m7g instance, with 4 GB of memory: m7g.large has two for $0.0816."""
