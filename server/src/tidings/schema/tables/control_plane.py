@@ -23,7 +23,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.tables import descriptions
 from tidings.schema.tables.descriptions import ObservedTable, read_table, read_ttl
 from tidings.schema.tables.diff import TableAspect, TableChange, capacity_target, table_tags
-from tidings.schema.tables.model import CapacityUnits, Table
+from tidings.schema.tables.model import PITR_DAYS, CapacityUnits, Table
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -94,7 +94,9 @@ class TableControlPlane:
             if seen.is_incomplete:
                 return seen
             ttl = self.client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-            return replace(seen, ttl=read_ttl(ttl), has_pitr=self._has_pitr(name), tags=self._tags(seen.arn))
+            return replace(
+                seen, ttl=read_ttl(ttl), pitr_days=self._pitr_days(name), tags=self._tags(seen.arn)
+            )
 
     def create(self, table: Table) -> None:
         name = self.prefix + table.name
@@ -128,12 +130,13 @@ class TableControlPlane:
                 return False
             return True
 
-    def _has_pitr(self, name: str) -> bool:
+    def _pitr_days(self, name: str) -> int:
         if TableAspect.PITR in self.not_known:
-            return False
+            return 0
         answer = self.client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
         recovery = answer.get("PointInTimeRecoveryDescription", {})
-        return recovery.get("PointInTimeRecoveryStatus") == "ENABLED"
+        is_on = recovery.get("PointInTimeRecoveryStatus") == "ENABLED"
+        return recovery.get("RecoveryPeriodInDays", PITR_DAYS) if is_on else 0
 
     def _tags(self, arn: str) -> dict[str, str]:
         if TableAspect.TAGS in self.not_known:

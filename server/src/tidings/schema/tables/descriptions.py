@@ -122,7 +122,10 @@ class ObservedIndex:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTable:
-    """A table as DynamoDB describes it. `ttl`, `has_pitr` and `tags` need separate requests."""
+    """A table as DynamoDB describes it. `ttl`, `pitr_days` and `tags` need separate requests.
+
+    pitr_days: days of point-in-time recovery; 0 if it is off.
+    """
 
     name: str
     arn: str
@@ -136,7 +139,7 @@ class ObservedTable:
     size_bytes: int = 0
     item_count: int = 0
     ttl: str | None = None
-    has_pitr: bool = False
+    pitr_days: int = 0
     tags: Mapping[str, str] = field(default_factory=dict)
     replicas: tuple[str, ...] = ()
     """Other regions that can write to this global table now."""

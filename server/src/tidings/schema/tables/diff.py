@@ -92,8 +92,10 @@ def _changes(table: Table, seen: ObservedTable, prefix: str) -> Iterator[TableCh
         yield TableChange(TableAspect.DELETION_PROTECTION, "off", "on")
     if table_tags(table, prefix).items() - seen.tags.items():
         yield TableChange(TableAspect.TAGS, show_tags(seen.tags), show_tags(table_tags(table, prefix)))
-    if table.has_pitr and not seen.has_pitr:
-        yield TableChange(TableAspect.PITR, "off", "on")
+    if table.has_pitr and seen.pitr_days != table.backup.pitr_days:
+        # Also a longer time is a fault: destroyed keys of users could be restored after the declared one.
+        before = f"{seen.pitr_days} days" if seen.pitr_days else "off"
+        yield TableChange(TableAspect.PITR, before, f"{table.backup.pitr_days} days")
     yield from _ttl(table, seen)
     yield from _stream(table, seen)
     if table.table_class != seen.table_class:

@@ -29,7 +29,7 @@ def as_declared(table: Table, prefix: str = PREFIX) -> ObservedTable:
         size_bytes=2_000_000_000,
         item_count=1_234,
         ttl=table.ttl.attribute if table.ttl else None,
-        has_pitr=table.has_pitr,
+        pitr_days=table.backup.pitr_days if table.has_pitr else 0,
         tags=table_tags(table, prefix),
     )
 

@@ -12,7 +12,7 @@ from tidings.schema.tables.apply import POLL_POLICY, apply_tables, refuse_change
 from tidings.schema.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.diff import TableAspect, TableChange, plan_tables
-from tidings.schema.tables.model import KeyAttribute, Table
+from tidings.schema.tables.model import PITR_DAYS, KeyAttribute, Table
 
 
 @dataclass
@@ -50,7 +50,7 @@ class FakeEngine:
 
     def create(self, table: Table) -> None:
         self.asked.append(f"create {table.name}")
-        made = replace(as_declared(table), ttl=None, has_pitr=False)
+        made = replace(as_declared(table), ttl=None, pitr_days=0)
         self._later(lambda: self.tables.__setitem__(made.name, made))
 
     def change(self, table: Table, seen: ObservedTable, change: TableChange) -> bool:
@@ -72,7 +72,7 @@ def _made(table: Table, seen: ObservedTable, change: TableChange) -> ObservedTab
     if change.aspect is TableAspect.TTL:
         return replace(seen, ttl=None if seen.ttl else as_declared(table).ttl)
     made = {
-        TableAspect.PITR: {"has_pitr": True},
+        TableAspect.PITR: {"pitr_days": table.backup.pitr_days},
         TableAspect.DELETION_PROTECTION: {"is_deletion_protected": True},
     }
     return replace(seen, **made[change.aspect])  # type: ignore[arg-type]  # mypy sees one type for all values
@@ -107,14 +107,14 @@ def test_a_second_run_requests_nothing(engine: FakeEngine) -> None:
 
 
 def test_an_answer_from_before_the_change_is_not_a_failure(engine: FakeEngine) -> None:
-    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), pitr_days=0)}
     engine.late_s = 20
     run(engine, (MESSAGES,))
     assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
 def test_a_busy_engine_is_retried(engine: FakeEngine) -> None:
-    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), pitr_days=0)}
     engine.busy_times = 7
     steps = run(engine, (MESSAGES,))
     assert any("can be changed" in step.action for step in steps)
@@ -122,14 +122,14 @@ def test_a_busy_engine_is_retried(engine: FakeEngine) -> None:
 
 
 def test_a_change_that_another_process_made_first_is_no_failure(engine: FakeEngine) -> None:
-    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), pitr_days=0)}
     engine.somebody_is_first = True
     run(engine, (MESSAGES,))
-    assert engine.tables[PREFIX + "messages"].has_pitr
+    assert engine.tables[PREFIX + "messages"].pitr_days == PITR_DAYS
 
 
 def test_a_refusal_is_raised(engine: FakeEngine) -> None:
-    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), pitr_days=0)}
     engine.lies = engine.somebody_is_first = True
     with pytest.raises(TidingsError, match="already"):
         run(engine, (MESSAGES,))
@@ -143,7 +143,7 @@ def test_another_ttl_attribute_takes_two_steps(engine: FakeEngine) -> None:
 
 
 def test_an_engine_that_accepts_and_does_nothing_is_reported(engine: FakeEngine) -> None:
-    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), pitr_days=0)}
     engine.lies = True
     with pytest.raises(TidingsError, match="is still off") as caught:
         run(engine, (MESSAGES,))
@@ -188,7 +188,7 @@ def test_on_aws_an_existing_table_is_changed_by_the_module_only() -> None:
     existing = {PREFIX + table.name: as_declared(table) for table in TABLES}
     refuse_changes(plan_tables(TABLES, existing, prefix=PREFIX))
     refuse_changes(plan_tables(TABLES, {}, prefix=PREFIX))
-    existing[PREFIX + USERS.name] = replace(as_declared(USERS), has_pitr=False)
+    existing[PREFIX + USERS.name] = replace(as_declared(USERS), pitr_days=0)
     with pytest.raises(TidingsError, match="users") as refused:
         refuse_changes(plan_tables(TABLES, existing, prefix=PREFIX))
     assert refused.value.code is Code.TABLES_DRIFT

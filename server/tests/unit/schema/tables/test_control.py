@@ -12,7 +12,7 @@ from tidings.schema.tables.declaration import MESSAGES
 from tidings.schema.tables.diff import TableAspect, TableChange
 
 NAME = "tidings-messages"
-PITR_ON = TableChange(TableAspect.PITR, "off", "on")
+PITR_ON = TableChange(TableAspect.PITR, "off", "35 days")
 
 
 @pytest.fixture
@@ -45,19 +45,28 @@ def test_a_change_that_is_not_possible_yet_can_be_retried(
     assert not plane.change(MESSAGES, as_declared(MESSAGES), PITR_ON)
 
 
-@pytest.mark.parametrize(("status", "is_on"), [("ENABLED", True), ("DISABLED", False)])
-def test_recovery_and_tags_are_read(plane: TableControlPlane, aws: Stubber, status: str, is_on: bool) -> None:  # noqa: FBT001 - a parameter of the test
+@pytest.mark.parametrize(
+    ("answer", "days"),
+    [
+        ({"PointInTimeRecoveryStatus": "ENABLED"}, 35),
+        ({"PointInTimeRecoveryStatus": "ENABLED", "RecoveryPeriodInDays": 7}, 7),
+        ({"PointInTimeRecoveryStatus": "DISABLED"}, 0),
+    ],
+)
+def test_recovery_and_tags_are_read(
+    plane: TableControlPlane, aws: Stubber, answer: dict[str, object], days: int
+) -> None:
     aws.add_response("describe_table", {"Table": described(MESSAGES)})
     aws.add_response("describe_time_to_live", {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
     backups = {
         "ContinuousBackupsStatus": "ENABLED",
-        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
+        "PointInTimeRecoveryDescription": answer,
     }
     aws.add_response("describe_continuous_backups", {"ContinuousBackupsDescription": backups})
     aws.add_response("list_tags_of_resource", {"Tags": [{"Key": "a", "Value": "b"}]})
     seen = plane.describe(NAME)
     assert seen is not None
-    assert (seen.has_pitr, seen.tags, seen.ttl) == (is_on, {"a": "b"}, None)
+    assert (seen.pitr_days, seen.tags, seen.ttl) == (days, {"a": "b"}, None)
 
 
 def test_a_table_that_is_being_created_is_not_queried_further(plane: TableControlPlane, aws: Stubber) -> None:

@@ -4,7 +4,7 @@ import pytest
 from unit.schema.tables.observed_tables import PREFIX, as_declared
 
 from tidings.schema.plan import ChangeKind
-from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, INBOX, MESSAGES, TABLES, USERS
+from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, INBOX, MESSAGES, TABLES, USER_KEYS, USERS
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.diff import (
     TAG_PREFIX,
@@ -48,7 +48,8 @@ def test_a_missing_table_is_created_and_counts_as_drift() -> None:
     [
         (replace(as_declared(MESSAGES), is_deletion_protected=False), TableAspect.DELETION_PROTECTION),
         (replace(as_declared(MESSAGES), tags={}), TableAspect.TAGS),
-        (replace(as_declared(MESSAGES), has_pitr=False), TableAspect.PITR),
+        (replace(as_declared(MESSAGES), pitr_days=0), TableAspect.PITR),
+        (replace(as_declared(MESSAGES), pitr_days=7), TableAspect.PITR),
         (replace(as_declared(MESSAGES), ttl=None), TableAspect.TTL),
         (replace(as_declared(MESSAGES), ttl="other"), TableAspect.TTL),
         (replace(as_declared(MESSAGES), stream=None), TableAspect.STREAM),
@@ -68,7 +69,7 @@ def test_each_aspect_that_differs_is_one_change_that_can_be_made(
 
 
 def test_unsupported_aspects_are_not_compared() -> None:
-    bare = replace(as_declared(MESSAGES), has_pitr=False, tags={})
+    bare = replace(as_declared(MESSAGES), pitr_days=0, tags={})
     assert planned(MESSAGES, bare, not_known=frozenset({TableAspect.PITR, TableAspect.TAGS})).changes == ()
     assert len(planned(MESSAGES, bare).changes) == 2
 
@@ -178,3 +179,8 @@ def test_other_tables_under_the_prefix_are_left_alone(tags: dict[str, str]) -> N
     result = plan_tables([], {other.name: other}, prefix=PREFIX)
     assert result.entries[0].verdict is ChangeKind.UNKNOWN
     assert (result.drift, result.refused) == ((), ())
+
+
+def test_keys_of_users_must_not_be_restorable_for_longer_than_declared() -> None:
+    (change,) = planned(USER_KEYS, replace(as_declared(USER_KEYS), pitr_days=35)).changes
+    assert (change.aspect, change.before, change.after) == (TableAspect.PITR, "35 days", "7 days")
