@@ -3,6 +3,8 @@
 from model.cases import Bounds
 from model.receiving import connection, gateways, group_device, large, lists, membership, quiet, relay
 from model.receiving.heads import Heads
+from model.receiving.restored_rows import RestoredRows
+from model.receiving.restored_state import Scenario as Restore
 from model.receiving.small import Small
 
 
@@ -36,6 +38,10 @@ def _membership(name: str, what: str, scenario: membership.Scenario) -> Bounds:
 
 def _connection(name: str, what: str, scenario: connection.Scenario) -> Bounds:
     return Bounds("connection", name, what, lambda mutant: connection.Connection(scenario, mutant))
+
+
+def _restored(name: str, what: str, scenario: Restore) -> Bounds:
+    return Bounds("restored_rows", name, what, lambda mutant: RestoredRows(scenario, mutant))
 
 
 FIRST = _small(
@@ -229,6 +235,12 @@ QUIET_RESTORE = _quiet(
     "restore", "2 messages, backups of different times are restored", quiet.Scenario("mm", restores=1)
 )
 
+BEHIND = _restored("behind", "2 old entries, 1 new, 2 readers, an ack", Restore(2, 1, 2, acks=1))
+BEHIND_LATE = _restored(
+    "late", "2 old entries, 2 new, one not published, a reader, an ack", Restore(2, 2, 1, 1, 0, 1)
+)
+BEHIND_DIES = _restored("dies", "1 old entry, 1 new, 2 readers, an ack, one dies", Restore(1, 1, 2, 1, 1))
+
 HELD = (
     FIRST,
     TWICE,
@@ -267,6 +279,9 @@ HELD = (
     QUIET_LEAVE,
     QUIET_RETURN,
     QUIET_RESTORE,
+    BEHIND,
+    BEHIND_LATE,
+    BEHIND_DIES,
     GAP,
     SENDER,
     KAFKA,
@@ -283,6 +298,10 @@ HELD = (
 )
 
 HELD_WIDE = (
+    _restored("behind", "3 old entries, 1 new, a reader, an ack, one dies", Restore(3, 1, 1, 1, 1)),
+    _restored(
+        "late", "2 old entries, 2 new, one not published, 2 readers, an ack", Restore(2, 2, 2, 1, 0, 1)
+    ),
     _quiet("return", "message, leave, join, message, the partition moves", quiet.Scenario("mljm", 1)),
     _small("second", "2 devices, 2 entries, a drop", gateways.Scenario(devices=2, drops=1)),
     _small(

@@ -2,6 +2,8 @@
 
 from model.mutants import Break, Rule
 from model.receiving.cases import (
+    BEHIND,
+    BEHIND_LATE,
     GROWS,
     GROWS_ANOTHER,
     GROWS_JOIN,
@@ -21,6 +23,7 @@ from model.receiving.group_device import Mutant as Heads
 from model.receiving.lists import Mutant as Lists
 from model.receiving.promises import Promise
 from model.receiving.quiet import Mutant as Quiet
+from model.receiving.restored_rows import Mutant as Restored
 
 GROUP_RULES = (
     Rule(
@@ -118,5 +121,36 @@ GROUP_RULES = (
     Rule(
         "After a restore, no row is quiet.",
         Break(Quiet.OLD_EPOCH, QUIET_RESTORE, Promise.QUIET),
+    ),
+    Rule(
+        "After a restore, a head of the old epoch is cut to the end of the old log …",
+        Break(Restored.HEAD_TRUSTED, BEHIND, Promise.PROVEN),
+        Break(Restored.HEAD_NOT_CUT, BEHIND, Promise.PROVEN),
+        Break(Restored.HEAD_WRITTEN_ALWAYS, BEHIND, Promise.ROWS_RIGHT),
+    ),
+    Rule(
+        "… after the rows of all users that the old log names are completed, …",
+        Break(Restored.NOT_COMPLETED, BEHIND, Promise.PROVEN),
+        Break(Restored.HEAD_FIRST, BEHIND, Promise.PROVEN),
+        Break(Restored.SENDERS_OMITTED, BEHIND, Promise.PROVEN),
+    ),
+    Rule(
+        "… whether they are missing, of the old epoch, or have only a watermark of the new one.",
+        Break(Restored.MISSING_ONLY, BEHIND, Promise.PROVEN),
+        Break(Restored.EXISTING_ONLY, BEHIND, Promise.PROVEN),
+        Break(Restored.WATERMARK_TRUSTED, BEHIND, Promise.PROVEN),
+    ),
+    Rule(
+        "Before a row of the old epoch is read or raised, it is cut to the end of the old log and completed.",
+        Break(Restored.NOT_CUT, BEHIND, Promise.ROWS_RIGHT),
+        Break(Restored.CUT_TO_HEAD, BEHIND, Promise.SHOWN),
+        Break(Restored.NOT_ADDED, BEHIND, Promise.COUNTED),
+        Break(Restored.RAISED_ANYWAY, BEHIND, Promise.ROWS_RIGHT),
+    ),
+    Rule(
+        "A compared row is written if its position, join and leave are as they were read; otherwise it is read again.",
+        Break(Restored.WRITTEN_ALWAYS, BEHIND, Promise.PROVEN),
+        Break(Restored.INTERVAL_UNCHECKED, BEHIND_LATE, Promise.PROVEN),
+        Break(Restored.NOT_REPEATED, BEHIND, Promise.PROVEN),
     ),
 )

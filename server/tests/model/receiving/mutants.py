@@ -16,6 +16,9 @@ from model.receiving.cases import (
     BEATS_DIED,
     BEATS_SILENT,
     BEATS_SILENT_OLD,
+    BEHIND,
+    BEHIND_DIES,
+    BEHIND_LATE,
     CHANNEL,
     CHANNEL_ANOTHER,
     CHANNEL_LOST,
@@ -52,6 +55,7 @@ from model.receiving.large import Mutant as Large
 from model.receiving.membership import Mutant as Membership
 from model.receiving.promises import Promise
 from model.receiving.relay import Mutant as Relaying
+from model.receiving.restored_rows import Mutant as Restored
 
 
 @dataclass(frozen=True)
@@ -290,6 +294,11 @@ SPARED = (
         Relaying.MARK_GOES_BACK,
         (SENDER, KAFKA, WIPED),
         "A checkpoint that covers less causes entries to be processed again, and nothing else.",
+    ),
+    Spared(
+        Restored.UP_TO_HEAD,
+        (BEHIND, BEHIND_LATE, BEHIND_DIES),
+        "A worker processes the entries above the head, and writes their rows before it raises the head.",
     ),
 )
 

@@ -11,9 +11,21 @@ from model.cases import Bounds, explored
 from model.explore import goes_round, reaches
 from model.mutants import Break
 from model.page import with_tables
-from model.receiving import connection, gateways, group_device, large, lists, membership, quiet, relay
+from model.receiving import (
+    connection,
+    gateways,
+    group_device,
+    large,
+    lists,
+    membership,
+    quiet,
+    relay,
+    restored_rows,
+)
 from model.receiving.cases import (
     ANOTHER,
+    BEHIND,
+    BEHIND_LATE,
     CHANNEL_ANOTHER,
     CHANNEL_LOST,
     CHANNEL_TWO,
@@ -40,7 +52,7 @@ from model.receiving.mutants import BREAKS, HEALED, MISSING, SPARED, STATED, Hea
 from model.receiving.page import PAGE, tables
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
-MODELS = (connection, gateways, group_device, large, lists, membership, quiet, relay)
+MODELS = (connection, gateways, group_device, large, lists, membership, quiet, relay, restored_rows)
 SMALL_ENOUGH = 6_000
 
 
@@ -106,6 +118,9 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("an older run handled after the chat has grown", GROWS_ANOTHER, lambda s: s.zombie and s.zombie.last == 1 and s.head == 3),
     ("a device past a leave that its row does not have", GROWS_LEAVE, lambda s: s.device.position >= 2 and s.named < 2 and s.device.phase == group_device.HEADS_READ),
     ("a list that reads its row again", LIST_LEAVE, lambda s: s.reader.head and not s.reader.is_done),
+    ("a completed row that changes before it is written", BEHIND, lambda s: any(r.step == restored_rows.WRITE and r.seen != s.row for r in s.readers)),
+    ("a row of the new epoch with only a watermark, and a head of the old one", BEHIND, lambda s: s.row[:4] == (0, 0, 0, 0) and s.row.epoch == 1 and s.head.sequence and not s.head.epoch),
+    ("a message in a row that lacks the join before it", BEHIND_LATE, lambda s: s.row.own > s.log.rfind("j") + 1 > s.row.joined and s.row.epoch == 1),
     ("marks that do not touch", WIPED, lambda s: s.work and s.mark != relay.NO_MARK and s.mark[0] >= s.work.n),
     ("a device that has jumped a gap", RETURNED, lambda s: s.held == 5 and s.conn.phase == membership.LIVE),
     ("a push during a range read", ORDER, lambda s: any(c.reading and c.waiting for c in s.conns)),
