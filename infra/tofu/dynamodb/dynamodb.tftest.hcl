@@ -73,6 +73,19 @@ run "declared_capacity" {
   }
 
   assert {
+    condition = alltrue([
+      for rule in aws_backup_plan.daily.rule :
+      rule.lifecycle[0].cold_storage_after == 1 && rule.lifecycle[0].delete_after == 91 && rule.start_window == 60
+    ])
+    error_message = "A daily backup moves to cold storage after a day, is kept for 91 days, and starts within an hour."
+  }
+
+  assert {
+    condition     = length(local.backed_up) == length([for table in local.tables : table if table.has_daily_backups])
+    error_message = "The plan of backups does not have exactly the declared tables."
+  }
+
+  assert {
     condition     = output.settings.TIDINGS_DYNAMO_CAPACITY == "declared"
     error_message = "The setting must be the capacity mode of the tables."
   }
@@ -186,4 +199,28 @@ run "standby_key_is_missing" {
   }
 
   expect_failures = [aws_dynamodb_table.this]
+}
+
+run "backups_stay_in_cold_storage_for_90_days" {
+  command = plan
+
+  variables {
+    backup_days = 60
+  }
+
+  expect_failures = [aws_backup_plan.daily]
+}
+
+run "backups_without_cold_storage" {
+  command = plan
+
+  variables {
+    backup_days            = 30
+    backup_cold_after_days = null
+  }
+
+  assert {
+    condition     = alltrue([for rule in aws_backup_plan.daily.rule : rule.lifecycle[0].delete_after == 30])
+    error_message = "Backups in warm storage may be deleted at any time."
+  }
 }
