@@ -144,23 +144,28 @@ async def test_memberships_agree_with_a_log_that_lost_any_entries(
         lose_entries(tables, chat, *lost)
         restarted(use_cases)
         members, _ = await rows_of(use_cases, chat)
-        told = replayed(stored, lost)
-        assert members.keys() >= told.keys()
+        expected = replayed(stored, lost)
+        assert members.keys() >= expected.keys()
         for user, row in members.items():
-            assert agree(row.intervals, told.get(user, ())), (user, row.intervals, told.get(user), lost)
+            assert agree(row.intervals, expected.get(user, ())), (
+                user,
+                row.intervals,
+                expected.get(user),
+                lost,
+            )
 
 
 @dataclass(frozen=True)
-class Told:
+class ExpectedInterval:
     """An interval as joins and leaves of a log say: it ended at one of `ends`; without any, it is open."""
 
     joined: int
     ends: Collection[int] = ()
 
 
-def replayed(log: Sequence[Entry], lost: Collection[int]) -> dict[UserId, tuple[Told, ...]]:
+def replayed(log: Sequence[Entry], lost: Collection[int]) -> dict[UserId, tuple[ExpectedInterval, ...]]:
     """Return the intervals of each user. A member who joins again has left in one of the lost entries in between."""
-    found: dict[UserId, tuple[Told, ...]] = {}
+    found: dict[UserId, tuple[ExpectedInterval, ...]] = {}
     for entry in log:
         for user in entry.users if entry.sequence not in lost else ():
             before = found.get(user, ())
@@ -171,13 +176,13 @@ def replayed(log: Sequence[Entry], lost: Collection[int]) -> dict[UserId, tuple[
                 if is_member:
                     between = [each for each in lost if before[-1].joined + 1 < each < entry.sequence]
                     before = (*before[:-1], replace(before[-1], ends=between))
-                found[user] = (*before, Told(entry.sequence - 1))
+                found[user] = (*before, ExpectedInterval(entry.sequence - 1))
     return found
 
 
-def agree(intervals: Sequence[Interval], told: Sequence[Told]) -> bool:
-    return len(intervals) == len(told) and all(
+def agree(intervals: Sequence[Interval], expected: Sequence[ExpectedInterval]) -> bool:
+    return len(intervals) == len(expected) and all(
         interval.joined == each.joined
         and (interval.removed in each.ends if each.ends else interval.removed is None)
-        for interval, each in zip(intervals, told, strict=True)
+        for interval, each in zip(intervals, expected, strict=True)
     )
