@@ -44,7 +44,11 @@ class ImportCommands:
 
     async def run(self, *words: str) -> str:
         return await asyncio.to_thread(
-            run_tidings, *words, cwd=self._installation.directory, environment=self._environment
+            run_tidings,
+            *words,
+            cwd=self._installation.directory,
+            environment=self._environment,
+            timeout_s=LONG_S,
         )
 
     async def kill_during(self, *words: str) -> None:
