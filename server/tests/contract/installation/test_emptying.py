@@ -1,9 +1,13 @@
 """A restore empties the data and finds the running processes of its own installation, and of no other."""
 
 import asyncio
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import Any
 
-from confluent_kafka import Consumer, Producer
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from fixtures.engines import Namespace
 from fixtures.installation_processes import make_topics
 from fixtures.redis_cluster import Connect, Servers
@@ -39,6 +43,35 @@ async def test_active_channels_in_redis_are_counted(
         for number in range(3):
             await client.subscribe(client.keys.key("_system", f"gateway-{number}", "line"), lambda _: None)
         assert await asyncio.to_thread(store.active_channels, options) == 3
+
+
+def test_topics_without_a_leader_yet_are_emptied_once_they_have_one(
+    kafka: str, space: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tidings restore finish` follows `tidings topics apply`, and a broker can learn of its partitions later."""
+    make_topics(kafka, space.topic_prefix)
+    plane = TopicControlPlane(KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix))
+    topic, delete_records = f"{space.topic_prefix}messages", AdminClient.delete_records
+    refusals = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE]
+
+    def refused_at_first(admin: AdminClient, parts: list[TopicPartition], **options: Any) -> Any:
+        if not refusals:
+            return delete_records(admin, parts, **options)
+        refused: Future[None] = Future()
+        refused.set_exception(KafkaException(KafkaError(refusals.pop())))
+        return dict.fromkeys(parts, refused)
+
+    producer = Producer({"bootstrap.servers": kafka})
+    producer.produce(topic, value=b"of before")
+    assert producer.flush(_WITHIN_S) == 0
+    monkeypatch.setattr(AdminClient, "delete_records", refused_at_first)
+    plane.empty([topic])
+    assert refusals == []
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": f"{space.topic_prefix}any"})
+    parts = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
+    offsets = [consumer.get_watermark_offsets(part) for part in parts]
+    assert all(low == high for low, high in offsets)
+    consumer.close()
 
 
 def test_topics_are_emptied_and_consumers_are_found(kafka: str, space: Namespace) -> None:

@@ -1,5 +1,6 @@
 """Kafka's control plane: describe and change topics, and apply a plan."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -42,6 +43,15 @@ if TYPE_CHECKING:
 _METADATA_S = 6.0
 _ANSWER_S = 15.0
 _NO_LEADER = -1
+_LEADERS_S = 30.0
+_LEADERS_POLL_S = 0.2
+_NO_LEADER_YET = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    }
+)
 _UNREACHABLE = frozenset(
     {
         KafkaError._TRANSPORT,  # noqa: SLF001 - public names of the library
@@ -102,16 +112,28 @@ class TopicControlPlane:
         return True
 
     def empty(self, names: Iterable[str]) -> None:
-        """Delete the records of these topics. The topics and the committed offsets of groups remain."""
-        named, metadata = set(names), self._metadata()
-        ends = [
+        """Delete the records of these topics. The topics and the committed offsets of groups remain.
+
+        Waits for the leaders of new partitions: a broker learns of them some time after `topics apply` has ended.
+        """
+        named, deadline = set(names), time.monotonic() + _LEADERS_S
+        while True:
+            try:
+                _result(self._admin.delete_records(self._ends(named), request_timeout=_ANSWER_S))
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER_YET or time.monotonic() > deadline:
+                    raise self._error("delete records", error.args[0]) from error
+                time.sleep(_LEADERS_POLL_S)
+            else:
+                return
+
+    def _ends(self, named: set[str]) -> list[TopicPartition]:
+        return [
             TopicPartition(name, number, OFFSET_END)
-            for name, topic in metadata.topics.items()
+            for name, topic in self._metadata().topics.items()
             if name in named
             for number in topic.partitions
         ]
-        with self._translate_errors("delete records"):
-            _result(self._admin.delete_records(ends, request_timeout=_ANSWER_S))
 
     def working(self) -> dict[str, int]:
         """Return the number of members of each consumer group under the prefix that has any."""
