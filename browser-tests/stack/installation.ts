@@ -30,7 +30,7 @@ sys.exit(producer.flush(30))
 const BEGIN_SESSION = `
 import asyncio, sys
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_tables
 from tidings.app.wiring.options import cursor_secrets
 from tidings.kernel.clock import SystemClock
 from tidings.operators.model import Operator, Role
