@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tidings.engines import dynoxide
@@ -24,12 +25,15 @@ FLOWS = {
     "test_run_gateway.py",
     "test_run_notifications.py",
 }
-ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "messages", "relay", "schema"}
-"""Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
+ADAPTER_SUITES = {"dynamo", "messages", "relay", "schema"}
+"""Contract suites of the adapters that depend on conditions, transactions or streams of DynamoDB."""
 PROCESS_TESTS = {"test_outages.py", "test_repair.py", "test_run_relay.py"}
 """Tests of these suites that start processes. The adapters under them have tests of their own."""
+SEARCH_ADAPTER_TESTS = "server/tests/contract/search/test_index.py"
+"""The contract of a search index, which the full gate runs on OpenSearch too."""
 
 pytest_plugins = [
+    "tools.gate.pytest_times",
     "fixtures.loops",  # first: other fixtures import it
     "fixtures.engines",
     "fixtures.fork_server",
@@ -51,22 +55,26 @@ pytest_plugins = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--examples", type=int, default=4, help="number of random requests per operation for schemathesis"
+        "--examples", type=int, default=2, help="number of random requests per operation for schemathesis"
     )
     parser.addoption("--fast", action="store_true", help="run the suites of the fast gate")
     parser.addoption("--long", action="store_true", help="run also the tests that the gates leave out")
     parser.addoption(
-        "--dynamo",
-        choices=["both", "adapters", "one"],
-        default="both",
-        help="run tests on both DynamoDB engines, both for adapter suites only, or on one",
+        "--engines",
+        choices=["all", "adapters", "one"],
+        default="all",
+        help="run tests on both DynamoDB and both search engines, on both for adapter suites only, or on one",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # By default, structlog draws each traceback with the source and the local variables of every frame, which takes a
+    # second of CPU. Tests log thousands of expected errors.
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], renderer])
     if config.option.fast:
         settings.load_profile("fast")
-        config.option.dynamo = "one"
+        config.option.engines = "one"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -78,29 +86,36 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect long tests, and the second DynamoDB engine where the gate does not need it. Run slow suites first.
+    """Deselect long tests, and second engines where the gate does not need them. Run slow suites first.
 
     A slow file that starts last keeps one worker busy while the others have ended.
     """
     deselected = {item for item in items if not config.option.long and item.get_closest_marker("long")}
-    if config.option.dynamo != "both":
-        skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
-        is_both = config.option.dynamo == "adapters"
+    if config.option.engines != "all":
+        has_adapters = config.option.engines == "adapters"
         deselected.update(
             item
             for item in items
-            if _runs_on(item, skipped) and not (is_both and _is_adapter_test(item.path))
+            if _runs_on_second_engine(item) and not (has_adapters and _is_adapter_test(item.path))
         )
     config.hook.pytest_deselected(items=list(deselected))
     items[:] = [item for item in items if item not in deselected]
     items.sort(key=lambda item: not item.path.relative_to(ROOT).as_posix().startswith(SLOW))
 
 
-def _runs_on(item: pytest.Item, name: str) -> bool:
-    """Return whether a test runs on this DynamoDB engine."""
+def _runs_on_second_engine(item: pytest.Item) -> bool:
+    """Return whether a test runs on the slower one of two engines.
+
+    dynoxide needs a fraction of the CPU of DynamoDB Local, and tantivy of OpenSearch.
+    """
     call = getattr(item, "callspec", None)
-    return call is not None and name in {call.params.get("dynamo"), call.params.get("tables")}
+    if call is None:
+        return False
+    second = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
+    is_second_dynamo = second in {call.params.get("dynamo"), call.params.get("tables")}
+    return is_second_dynamo or any(value == "opensearch" for value in call.params.values())
 
 
 def _is_adapter_test(path: Path) -> bool:
-    return path.parent.name in ADAPTER_SUITES and path.name not in PROCESS_TESTS
+    is_search = path == ROOT / SEARCH_ADAPTER_TESTS
+    return is_search or (path.parent.name in ADAPTER_SUITES and path.name not in PROCESS_TESTS)

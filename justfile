@@ -9,16 +9,20 @@ setup:
     uv run python -m tools.web pages & uv run tidings engines fetch && wait $!
 
 # Run the fast gate, or all suites as CI does: just check --full
-check gate="": lint
-    just web check
-    uv run python -m infra check --short
-    uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
-    {{ if gate == "--full" { "just faults --short --mutants without" } else { "" } }}
-    {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
-    {{ if gate == "--full" { "just web test" } else { "" } }}
-    {{ if gate == "--full" { "TIDINGS_WEB_SHORT=1 just web browser --if-chromium" } else { "" } }}
-    {{ if gate == "--full" { "just web history --if-chromium --devices 4 --seconds 30" } else { "" } }}
-    {{ if gate == "--full" { "just docs && just docs check" } else { "" } }}
+check gate="":
+    uv run python -m tools.gate run {{ if gate == "--full" { "full" } else { "fast" } }}
+
+# Run everything in full, for hours, and write docs/benchmarks/nightly.md. Continues after an interruption: just nightly --only storm; --since COMMIT; --minutes 60
+nightly *args:
+    uv run python -m tools.gate nightly {{ args }}
+
+# Run the full gate, measure the CPU time of all processes and write it to docs/contributing/tests.md: just gate-cost after
+gate-cost name:
+    uv run python -m tools.gate run full --record {{ name }}
+
+# Make mistakes in the product, one after the other, and check that tests of the full gate find them: just gate-mutants NAME
+gate-mutants *names:
+    uv run python -m tools.gate mutants {{ names }}
 
 # Install, check, test or build the packages for the web: just web check; test; build; pages; browser; history; lighthouse; pack --try; gen; reference; fix
 web step *args:
@@ -29,10 +33,9 @@ alone:
     @echo "These tests failed while others ran in parallel. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
 
-# Run the tests that the gates leave out, mutants of servers and parts of the benchmark: just long-tests -k mutant
+# Run the tests that only the nightly run contains: just long-tests -k mutant
 long-tests *args:
     uv run pytest --long -m long --numprocesses 2 --dist load --durations 0 {{ args }}
-    just faults --short --mutants only
 
 # Check style, types, import rules and language: just lint
 lint:

@@ -11,8 +11,6 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],
-  // `TIDINGS_WEB_SHORT` leaves out the slow tests too, for CI.
-  grepInvert: process.env.TIDINGS_WEB_LONG ? [] : process.env.TIDINGS_WEB_SHORT ? [/@long|@slow/] : [/@long/],
   use: {
     browserName: "chromium",
     launchOptions: CHROMIUM,

@@ -23,7 +23,6 @@ APPS = (*PAGES, "browser-tests", *(f"examples/{name}" for name in EXAMPLES))
 _LOCK = ROOT / "package-lock.json"
 _STAMP = ROOT / "node_modules" / ".installed"
 _PACKAGES = ROOT / "build/web"
-_IF_CHROMIUM = click.option("--if-chromium", is_flag=True, help="Do nothing if the machine has no Chromium.")
 
 
 @click.group()
@@ -73,30 +72,29 @@ def test(args: tuple[str, ...]) -> None:
     ensure_installed()
     build_libraries()
     for folder in LIBRARIES:
-        if folder != "react" or has_chromium():
+        if folder == "react" and not has_chromium():
+            click.echo("react: not run, because this machine has no chromium")
+        else:
             run_script(folder, "test", *args)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
-@_IF_CHROMIUM
+@click.option("--short", is_flag=True, help="Leave out the tests with the tag @slow.")
+@click.option("--all", "is_all", is_flag=True, help="Run the tests with the tag @long too.")
 @click.argument("args", nargs=-1)
-def browser(args: tuple[str, ...], *, if_chromium: bool) -> None:
+def browser(args: tuple[str, ...], *, short: bool, is_all: bool) -> None:
     """Run the tests in Chromium on an installation that `tidings dev` starts."""
-    if if_chromium and not has_chromium():
-        return
     ensure_installed()
     build_libraries()
     build_pages()
-    run("playwright", "test", *args, folder="browser-tests")
+    left_out = ["--grep-invert", "@long|@slow" if short else "@long"]
+    run("playwright", "test", *([] if is_all else left_out), *args, folder="browser-tests")
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
-@_IF_CHROMIUM
 @click.argument("args", nargs=-1)
-def history(args: tuple[str, ...], *, if_chromium: bool) -> None:
+def history(args: tuple[str, ...]) -> None:
     """Check the history of many browser devices under faults."""
-    if if_chromium and not has_chromium():
-        return
     ensure_installed()
     build_libraries()
     run("node", "history/run.ts", *args, folder="browser-tests")
@@ -156,10 +154,7 @@ def fix() -> None:
 
 
 def has_chromium() -> bool:
-    found = "CHROMIUM" in os.environ or shutil.which("chromium") is not None
-    if not found:
-        click.echo("not run: this machine has no chromium")
-    return found
+    return "CHROMIUM" in os.environ or shutil.which("chromium") is not None
 
 
 def ensure_installed() -> None:

@@ -13,8 +13,8 @@ _WITHIN_S = 600.0
 """Enough for a busy machine."""
 
 
-_IN_GATE = {"sends", "units", "growth-history"}
-"""Parts that run in seconds. The others run with `just long-tests`."""
+_IN_GATE = {"units"}
+"""A part that runs in seconds. The others run with `just nightly`."""
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("engine", ["tantivy", pytest.param("opensearch", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["tantivy", "opensearch"])
 def test_random_searches_leak_and_miss_nothing(engine: str) -> None:
     given = os.environ | {"PYTHONPATH": f"{_ROOT / 'server' / 'tests'}{os.pathsep}{_ROOT}"}
     ran = subprocess.run(

@@ -116,8 +116,8 @@ BREAKING = {
 }
 
 
-IN_GATE = {"forgets_redactions", "marks_all_but_the_last"}
-"""One mutant of the counts and one of the marks. The others run with `just long-tests`."""
+IN_GATE = {"forgets_redactions"}
+"""One mutant of the counts. The others run with `just nightly`."""
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 LONG = {"howto/send-broadcasts.md"}
-"""Pages that wait for minutes. `just long-tests` runs them."""
+"""Pages that wait for minutes. `just nightly` runs them."""
 
 
 @pytest.mark.parametrize(

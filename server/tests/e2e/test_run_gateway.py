@@ -17,7 +17,7 @@ from tidings_wire.close_codes import CloseCode
 MESSAGE = {"client_message_id": "k-1", "after": 1, "text": "Hello!"}
 
 
-@pytest.fixture(params=["picows", "websockets"])
+@pytest.fixture(params=["picows", pytest.param("websockets", marks=pytest.mark.long)])
 def library(request: pytest.FixtureRequest) -> BackendName:
     name: BackendName = request.param
     return name

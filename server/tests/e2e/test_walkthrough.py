@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from contract.telemetry.running import eventually
 from e2e.docs_runner import DocStep, differences, steps
-from fixtures.fork_server import tidings_environment
+from fixtures.fork_server import commands_folder, tidings_environment
 
 from tidings.engines.node_plan import PortAllocator
 
@@ -25,8 +25,9 @@ class Shell:
 
     def __init__(self, directory: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self._directory, self._ran = directory, 0
+        folders = [commands_folder(), Path(sys.executable).parent, os.environ["PATH"]]
         self.environment = tidings_environment({}) | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": ":".join(str(folder) for folder in folders if folder),
             "VIRTUAL_ENV": str(Path(sys.executable).parents[1]),
             "CURL_HOME": str(directory),
             "TIDINGS_API_PORT": str(PortAllocator().take(0, "api")),

@@ -11,7 +11,7 @@ _SLACK_S = 30.0
 """For a busy machine: the calculated time is that of the gateway, not of these clients."""
 
 
-@pytest.mark.parametrize("library", ["picows", "websockets"])
+@pytest.mark.parametrize("library", ["picows", pytest.param("websockets", marks=pytest.mark.long)])
 async def test_a_storm_connects_within_the_calculated_time_and_reuses_memory(
     env: GatewayProcess, library: str
 ) -> None:

@@ -1,11 +1,18 @@
 """Write the tables of docs/explanation/append-models.md from the results of the models."""
 
-from collections.abc import Iterable, Iterator
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 from model.cases import HELD, Bounds, explored
 from model.mutants import MISSING, NOT_MODELLED, STATED, Rule
 
+FOLDER = Path(__file__).parent
+_STATES_IN_GATE = 10_000
+_NOT_MODELS = ("test_", "page.", "__main__")
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "append-models.md"
 
 
@@ -16,6 +23,37 @@ def tables() -> dict[str, str]:
         "said": broken(STATED),
         "missing": broken(MISSING),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
+        "sources": sources(),
+    }
+
+
+def sources() -> str:
+    """Return a sentence with the checksum of the models' code, which uses no code of the product.
+
+    The full gate explores the large cases only if it is not the recorded one: then a test fails until the page is
+    written again, which explores all of them. The nightly run explores them always.
+    """
+    files = sorted(path for path in FOLDER.rglob("*.py") if not path.name.startswith(_NOT_MODELS))
+    code = b"".join(path.relative_to(FOLDER).as_posix().encode() + path.read_bytes() for path in files)
+    return (
+        f"The tables were computed from models with the checksum `{hashlib.sha256(code).hexdigest()[:16]}`."
+    )
+
+
+_HELD_ROW = re.compile(r"^\| `(\w+)\.py` \| ([^|]+) \| [^|]+ \| ([\d,]+) \|", re.MULTILINE)
+_BROKEN_ROW = re.compile(r"^\| [^|]*\| [^|]+ \| `(\w+\.\w+)`, [^|]+ \| .* \| ([\d,]+) \|$", re.MULTILINE)
+
+
+def recorded_states(page: Path) -> dict[str, int]:
+    """Return the number of states of each case and mutant, by the name of its test, from the tables of a page."""
+    text = page.read_text().partition("<!-- wide -->")
+    text_without_wide = text[0] + text[2].partition("<!-- end of wide -->")[2]
+    held_rows = {
+        f"{model}-{scenario}": states for model, scenario, states in _HELD_ROW.findall(text_without_wide)
+    }
+    return {
+        name: int(states.replace(",", ""))
+        for name, states in (held_rows | dict(_BROKEN_ROW.findall(text_without_wide))).items()
     }
 
 
@@ -56,3 +94,9 @@ def with_tables(text: str, new: dict[str, str]) -> str:
             raise LookupError(f"the page has no markers for the table {name!r}")
         text = before + start + lines + rest[rest.index(end) :]
     return text
+
+
+def case(value: object, name: str, states: Mapping[str, int]) -> Any:
+    """Return a case of a test. The full gate leaves out the large ones, and new ones until the page has them."""
+    is_small = states.get(name, _STATES_IN_GATE) < _STATES_IN_GATE
+    return pytest.param(value, id=name, marks=() if is_small else pytest.mark.long)

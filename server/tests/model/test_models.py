@@ -37,7 +37,7 @@ from model.cases import (
 from model.explore import reaches
 from model.log import CONFLICT, NOT_WRITTEN, REFUSED
 from model.mutants import BREAKS, MISSING, STATED, Break
-from model.page import PAGE, tables, with_tables
+from model.page import PAGE, case, recorded_states, sources, tables, with_tables
 
 MODELS = (
     batches,
@@ -52,14 +52,19 @@ MODELS = (
 )
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
+_STATES = recorded_states(PAGE)
+CASES = [case(bounds, f"{bounds.model}-{bounds.scenario}", _STATES) for bounds in HELD]
+MUTANTS = [case(one, one.name, _STATES) for one in BREAKS]
+
+
+@pytest.mark.parametrize("bounds", CASES)
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
     assert found.ends > 0, "no schedule ended, so the rules for final states were not checked"
 
 
-@pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", MUTANTS)
 def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
@@ -107,6 +112,11 @@ def test_the_model_reaches_the_states_that_its_rules_are_about(
     assert reaches(bounds.make(None), wanted) is not None, what
 
 
+def test_the_tables_of_the_page_were_computed_from_these_models() -> None:
+    assert sources() in PAGE.read_text(), "run `just models --write`, which explores the large cases"
+
+
+@pytest.mark.long
 def test_the_tables_of_the_page_are_current() -> None:
     """In this file, because its tests have already explored the models."""
     text = PAGE.read_text()

@@ -6,6 +6,7 @@ from model.checks import Mutant, Scenario, View
 from model.explore import explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M
 
+pytestmark = pytest.mark.long
 RETURN = Scenario(Cast((CREATE, M, LEAVE, JOIN)), (0, 2, 1, 1), (0, 0, 0, 2))
 CONTENT = Scenario(Cast((CREATE, M, M_OTHER, EDIT)), (0, 2, 1, 1), (0, 0, 0, 1))
 

@@ -19,7 +19,7 @@ from fixtures.loops import until
 from tidings.gateway.admission import AdmissionOptions, UpgradeLimiter, max_admission_delay_s
 from tidings.gateway.transport.websockets_transport import BackendName
 
-COUNT = 2_000
+COUNT = 1_000
 
 
 @pytest.fixture

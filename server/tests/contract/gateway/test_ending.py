@@ -234,7 +234,8 @@ async def test_accepted_connections_have_the_options_of_the_listener(name: Backe
 def _kept() -> Counter[str]:
     """Count the objects of the libraries and of the transport that are not freed."""
     ours = ("<class 'websockets.", "<class 'picows", "<class 'tidings.gateway.transport.")
-    return Counter(kind for each in gc.get_objects() if (kind := repr(type(each))).startswith(ours))
+    kinds = Counter(map(type, gc.get_objects()))
+    return Counter({name: count for kind, count in kinds.items() if (name := repr(kind)).startswith(ours)})
 
 
 _ENDINGS = {

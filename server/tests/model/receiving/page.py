@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from model.page import broken, held, table
+from model.page import broken, held, sources, table
 from model.receiving.cases import HELD
 from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SPARED, STATED, Healed, Spared
 
@@ -20,6 +20,7 @@ def tables() -> dict[str, str]:
             ("mutant: instead …", "model, scenarios", "why nothing breaks"), map(_spared_row, SPARED)
         ),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
+        "sources": sources(),
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from model.cases import Bounds, explored
 from model.explore import goes_round, reaches
 from model.mutants import Break
-from model.page import with_tables
+from model.page import case, recorded_states, sources, with_tables
 from model.receiving import (
     connection,
     gateways,
@@ -56,21 +56,26 @@ MODELS = (connection, gateways, group_device, large, lists, membership, quiet, r
 SMALL_ENOUGH = 6_000
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
+_STATES = recorded_states(PAGE)
+CASES = [case(bounds, f"{bounds.model}-{bounds.scenario}", _STATES) for bounds in HELD]
+MUTANTS = [case(one, one.name, _STATES) for one in BREAKS]
+
+
+@pytest.mark.parametrize("bounds", CASES)
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
     assert found.ends > 0, "no schedule ended, so the rules for final states were not checked"
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
+@pytest.mark.parametrize("bounds", CASES)
 def test_every_schedule_ends(bounds: Bounds) -> None:
     if explored(bounds).states > SMALL_ENOUGH:
         pytest.skip("explored in narrower bounds by another case")
     assert not goes_round(bounds.make(None))
 
 
-@pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", MUTANTS)
 def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
@@ -84,6 +89,7 @@ def test_without_the_rule_an_entry_is_late_and_not_lost(one: Healed) -> None:
     assert found.ends > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("one", SPARED, ids=lambda one: one.mutant.name)
 def test_a_spared_mutant_breaks_nothing(one: Spared) -> None:
     for bounds in one.scenarios:
@@ -136,6 +142,11 @@ def test_the_model_reaches_the_states_that_its_rules_are_about(
     assert reaches(bounds.make(None), wanted) is not None, what
 
 
+def test_the_tables_of_the_page_were_computed_from_these_models() -> None:
+    assert sources() in PAGE.read_text(), "run `just models --write`, which explores the large cases"
+
+
+@pytest.mark.long
 def test_the_tables_of_the_page_are_current() -> None:
     """In this file, because its tests have already explored the models."""
     text = PAGE.read_text()

@@ -3,6 +3,7 @@
 The only file of this package that uses botocore. The data plane is `platform.dynamo`.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from botocore.exceptions import (
     HTTPClientError,
     NoCredentialsError,
 )
+from botocore.loaders import Loader, create_loader
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.tables import descriptions
@@ -48,7 +50,9 @@ def is_aws(endpoint: str) -> bool:
 
 def connect_control_plane(endpoint: str, region: str) -> "DynamoDBClient":
     key = None if is_aws(endpoint) else NO_KEY
-    client = botocore.session.Session().create_client(
+    session = botocore.session.Session()
+    session.register_component("data_loader", _shared_loader())
+    client = session.create_client(
         "dynamodb",
         region_name=region,
         endpoint_url=None if endpoint == AWS else endpoint,
@@ -59,6 +63,12 @@ def connect_control_plane(endpoint: str, region: str) -> "DynamoDBClient":
         ),
     )
     return cast("DynamoDBClient", client)
+
+
+@functools.cache
+def _shared_loader() -> Loader:
+    """Return botocore's cache of service descriptions. A client that loads them again takes 60 ms."""
+    return create_loader()
 
 
 class TableControlPlane:

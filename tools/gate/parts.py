@@ -1,0 +1,114 @@
+"""The parts of the gates: which command checks what, and in which gate it runs.
+
+`fast` is `just check`, `full` is `just check --full`, which `.ci/run` runs, and `nightly` is `just nightly`.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tools.web import has_chromium
+
+
+def is_root_with_buildah() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("buildah") is not None
+
+
+def has_go() -> bool:
+    return shutil.which("go") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a gate.
+
+    again: a command that runs if the first one fails; the part passes if it does.
+    waits: whether the part mostly waits for processes that it starts. Parts that only compute run at the same time.
+    needs: whether this machine can run the part, and what it lacks otherwise.
+    """
+
+    name: str
+    command: str
+    again: str = ""
+    waits: bool = True
+    needs: tuple[Callable[[], bool], str] | None = None
+
+
+CHROMIUM = (has_chromium, "Debian's package chromium")
+PYTEST = "uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder"
+FULL_PYTEST_OPTIONS = ["--engines", "adapters"]
+"""Which tests the full gate selects."""
+LINT = Part("lint", "just lint", waits=False)
+WEB_CHECK = Part("web check", "just web check", waits=False)
+WEB_TEST = Part("web test", "just web test", waits=False)
+DOCS = Part("docs", "just docs check", waits=False)
+
+FAST = (
+    LINT,
+    WEB_CHECK,
+    Part("infra", "just infra-check --short", waits=False),
+    Part("pytest", f"{PYTEST} --fast --durations 20", again="just alone"),
+)
+FULL = (
+    LINT,
+    WEB_CHECK,
+    Part("infra", "just infra-check --short", waits=False),
+    WEB_TEST,
+    DOCS,
+    Part("pytest", f"{PYTEST} {' '.join(FULL_PYTEST_OPTIONS)} --durations 40", again="just alone"),
+    Part("faults", "just faults --short --mutants without"),
+    Part("autobahn", "just autobahn --short"),
+    Part("browser", "just web browser --short", needs=CHROMIUM),
+    Part("history", "just web history --devices 4 --seconds 30", needs=CHROMIUM),
+)
+
+BUILDAH = (is_root_with_buildah, "root, and Debian's packages buildah and mmdebstrap")
+GO = (has_go, "Go")
+EVERYTHING = f"{PYTEST} --long --engines all --examples 150"
+NIGHTLY = (
+    LINT,
+    WEB_CHECK,
+    WEB_TEST,
+    Part("infra", "just infra-check"),
+    Part("docs", "just docs check"),
+    # All tests, in parts that take less than an hour, so that an interruption costs little.
+    Part("tests of units", f"{EVERYTHING} server/tests/unit server/tests/wire server/tests/architecture"),
+    Part("tests of contracts", f"{EVERYTHING} server/tests/contract"),
+    Part("tests of processes", f"{EVERYTHING} server/tests/e2e"),
+    Part("tests of faults and load", f"{EVERYTHING} server/tests/faults server/tests/load server/tests/fuzz"),
+    Part(
+        "tests of packages",
+        f"{EVERYTHING} sdk-python/tests terminal/tests harness/tests bench/tests tools/tests infra/tests",
+    ),
+    Part("models", "just models --wide"),
+    Part("simulation", "just simulate --seeds 5000"),
+    Part("simulation mutants", "just simulate --seeds 2000 --mutants"),
+    Part("faults", "just faults --mutants without"),
+    Part("fault mutants", "just faults --short --mutants only"),
+    Part("drills", "just drills"),
+    Part("upgrade", "just upgrade-test"),
+    Part("storm gateway", "just storm-gateway"),
+    Part("storm presence", "just storm-presence"),
+    Part("storm webhooks", "just storm-webhooks"),
+    Part("storm push", "just storm-push"),
+    Part("storm media", "just storm-media"),
+    Part("erasure search", "just erasure-search"),
+    Part("large files", "just large-files"),
+    Part("append queue memory", "just append-queue-memory"),
+    Part("autobahn", "just autobahn"),
+    Part("fuzz frames", "just fuzz frames"),
+    Part("fuzz live", "just fuzz live"),
+    Part("inbox machine", "just machine-notifications --steps 20000"),
+    Part("browser", "just web browser --all", needs=CHROMIUM),
+    Part("history", "just web history", needs=CHROMIUM),
+    Part("lighthouse", "just web lighthouse", needs=CHROMIUM),
+    Part("packed packages", "just web pack --try", needs=CHROMIUM),
+    Part("gate mutants", "just gate-mutants"),
+    Part("image", "just image check", needs=BUILDAH),
+    Part("tofu plan", "just tofu-plan", needs=GO),
+    Part("release", "just release 0.1.0"),
+    Part("release try", "just release try"),
+    Part("release check", "just release-check --short"),
+)
+GATES = {"fast": FAST, "full": FULL, "nightly": NIGHTLY}
