@@ -29,8 +29,6 @@ ADAPTER_SUITES = {"dynamo", "messages", "relay", "schema"}
 """Contract suites of the adapters that depend on conditions, transactions or streams of DynamoDB."""
 PROCESS_TESTS = {"test_outages.py", "test_repair.py", "test_run_relay.py"}
 """Tests of these suites that start processes. The adapters under them have tests of their own."""
-SEARCH_ADAPTER_TESTS = "server/tests/contract/search/test_index.py"
-"""The contract of a search index, which the full gate runs on OpenSearch too."""
 
 pytest_plugins = [
     "tools.gate.pytest_times",
@@ -63,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--engines",
         choices=["all", "adapters", "one"],
         default="all",
-        help="run tests on both DynamoDB and both search engines, on both for adapter suites only, or on one",
+        help="run tests on all engines, on DynamoDB Local for adapter suites only, or on the fastest of each kind",
     )
 
 
@@ -117,5 +115,4 @@ def _runs_on_second_engine(item: pytest.Item) -> bool:
 
 
 def _is_adapter_test(path: Path) -> bool:
-    is_search = path == ROOT / SEARCH_ADAPTER_TESTS
-    return is_search or (path.parent.name in ADAPTER_SUITES and path.name not in PROCESS_TESTS)
+    return path.parent.name in ADAPTER_SUITES and path.name not in PROCESS_TESTS

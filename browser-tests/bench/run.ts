@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
 import { servePage } from "../stack/app_server.ts";
 import { CHROMIUM } from "../stack/chromium.ts";
-import { LIMITS } from "../stack/global_setup.ts";
+import { SETTINGS } from "../stack/global_setup.ts";
 import { Installation } from "../stack/installation.ts";
 import { measureAppends } from "./appends.ts";
 import { countViolations } from "./axe.ts";
@@ -46,7 +46,7 @@ function spread(name: string, times: number[]): Record<string, number> {
   };
 }
 
-const [installation, page] = await Promise.all([Installation.start(LIMITS), servePage()]);
+const [installation, page] = await Promise.all([Installation.start(SETTINGS), servePage()]);
 const browser = await chromium.launch(CHROMIUM);
 const pages = new BenchPages(browser, page.url, installation);
 try {

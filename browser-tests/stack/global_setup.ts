@@ -8,8 +8,9 @@ import { servePage } from "./app_server.ts";
 import { Installation } from "./installation.ts";
 import { createWebPushKey } from "./push_service.ts";
 
-/** Tests send faster than people. */
-export const LIMITS = {
+/** Tests send faster than people, and do not wait until a process reads a changed setting of its tenant. */
+export const SETTINGS = {
+  TIDINGS_ACCOUNTS_TENANT_REFRESH_S: "1",
   TIDINGS_LIMITS_USER_RATE: "5000/s",
   TIDINGS_LIMITS_USER_BURST: "5000",
   TIDINGS_LIMITS_ADDRESS_RATE: "5000/s",
@@ -20,7 +21,7 @@ export const LIMITS = {
 
 export default async function setup(): Promise<() => Promise<void>> {
   const given = process.env.TIDINGS_WEB_INSTALLATION;
-  const starting = given ? Installation.at(JSON.parse(given)) : Installation.start(LIMITS);
+  const starting = given ? Installation.at(JSON.parse(given)) : Installation.start(SETTINGS);
   const [installation, page] = await Promise.all([starting, servePage()]);
   process.env.TIDINGS_WEB_INSTALLATION = JSON.stringify(installation.handle);
   process.env.TIDINGS_WEB_PAGE = page.url;

@@ -1,4 +1,4 @@
-import { expectUsable, giveReason, LOOKS, REASON, test } from "./console_fixtures.ts";
+import { expectUsable, giveReason, LOOKS, REASON, tagOf, test } from "./console_fixtures.ts";
 import { expect, keepPicture } from "./fixtures.ts";
 
 test.describe("sign-in", () => {
@@ -78,7 +78,7 @@ test.describe("administration", () => {
   });
 
   for (const [name, options] of Object.entries(LOOKS)) {
-    test(`the pages are usable: ${name}`, async ({ openConsole }) => {
+    test(`the pages are usable: ${name}`, { tag: tagOf(name) }, async ({ openConsole }) => {
       const page = await openConsole("/t/dev", options);
       await expect(page.getByRole("table", { name: "API keys" })).toBeVisible();
       await expectUsable(page);
@@ -187,7 +187,7 @@ test.describe("support", () => {
   });
 
   for (const [name, options] of Object.entries(LOOKS)) {
-    test(`the pages are usable: ${name}`, async ({ openConsole, installation }) => {
+    test(`the pages are usable: ${name}`, { tag: tagOf(name) }, async ({ openConsole, installation }) => {
       const { direct } = installation.client.chats;
       const page = await openConsole("/t/dev/users", options);
       await expect(page.getByRole("link", { name: "anna" }).first()).toBeVisible();

@@ -7,6 +7,9 @@ const PHONE: BrowserContextOptions = {
   isMobile: true,
 };
 export const LOOKS = { phone: PHONE, dark: { colorScheme: "dark" as const } };
+
+/** The full gate looks at each page in one of the two looks only. */
+export const tagOf = (look: string): string[] => (look === "dark" ? ["@slow"] : []);
 export const REASON = "Ticket 4711: a message is missing";
 
 export { expect };

@@ -1,4 +1,4 @@
-import { expectUsable, giveReason, LOOKS, REASON, test } from "./console_fixtures.ts";
+import { expectUsable, giveReason, LOOKS, REASON, tagOf, test } from "./console_fixtures.ts";
 import { expect, keepPicture } from "./fixtures.ts";
 
 /** The console polls processes every 15 seconds, and so does the page. */
@@ -210,7 +210,7 @@ test.describe("operations", () => {
   });
 
   for (const [name, options] of Object.entries(LOOKS)) {
-    test(`the pages are usable: ${name}`, async ({ openConsole }) => {
+    test(`the pages are usable: ${name}`, { tag: tagOf(name) }, async ({ openConsole }) => {
       test.slow(); // axe takes long on a page with many plots
       const page = await openConsole("/health", options);
       await expect(page.getByRole("img").first()).toBeVisible();

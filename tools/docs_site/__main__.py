@@ -38,8 +38,10 @@ def draw() -> None:
 
 @main.command()
 @click.option("--online", is_flag=True, help="Also request the links to other sites.")
-def check(*, online: bool) -> None:
-    """Check all links and anchors of the built site, and that it loads nothing from other hosts."""
+@click.pass_context
+def check(context: click.Context, *, online: bool) -> None:
+    """Build the site. Check all links and anchors, and that it loads nothing from other hosts."""
+    context.invoke(build)
     foreign = site.foreign_assets(ROOT / site.PUBLIC)
     if foreign:
         raise click.ClickException("\n".join(["Loaded from another host:", *foreign]))

@@ -8,21 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.gate.processes import ProcessTimes
+from tools.gate.processes import ProcessTimes, unseen_cpu_s
 
 KINDS = (
-    ("DynamoDB Local (Java)", r"DynamoDBLocal|dynamodb"),
+    (
+        "build of dynoxide",
+        r"/(rustc|cargo|cc1|cc|ld|as|ar|collect2) |^(cargo|rustc|cc|ld|as|ar) |/build-script-build",
+    ),
+    ("DynamoDB Local (Java)", r"DynamoDBLocal|LoopbackDynamo"),
     ("Kafka (Java)", r"kafka\.Kafka|kafka\.server|org\.apache\.kafka|kafka-"),
     ("OpenSearch (Java)", r"opensearch"),
-    ("dynoxide", r"(^|/)dynoxide"),
+    ("dynoxide", r"/dynoxide serve"),
     ("Valkey, Redis", r"valkey|redis-server"),
     ("Prometheus, ClamAV, other engines", r"prometheus|promtool|clamd|otelcol|(^|/)weed |seaweedfs"),
     ("Chromium", r"chrom"),
     ("Node: build, type check, tests", r"(^|/)node |(^|/)npm |esbuild|biome|(^|/)npx "),
     ("linters", r"(^|/)(ruff|mypy|lint-imports|lychee)\b|tools\.prose_check|tools\.code_stats"),
-    ("build of dynoxide", r"rustc|cargo|(^|/)cc1|(^|/)(cc|ld|as|ar|collect2) "),
     ("Go", r"(^|/)go |helm"),
-    ("test code", r"execnet|pytest"),
+    ("test code", r"exec\(eval\(sys\.stdin|pytest"),
     ("forked processes of Tidings", r"fork_server"),
     ("started processes of Tidings and other Python", r"python|tidings|(^|/)uv "),
 )
@@ -72,7 +75,8 @@ def summarise(processes: Sequence[ProcessTimes], tests: Sequence[TestTimes]) -> 
     by_part: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     by_file: defaultdict[str, float] = defaultdict(float)
     finder = _TestFinder(processes, tests)
-    for process in processes:
+    unseen_s = unseen_cpu_s(processes)
+    for place, process in enumerate(processes):
         if not process.part:
             continue
         kind = kind_of(process.command)
@@ -81,9 +85,9 @@ def summarise(processes: Sequence[ProcessTimes], tests: Sequence[TestTimes]) -> 
             by_part[process.part][kind] += process.cpu_s - process.start_cpu_s
         else:
             by_part[process.part][kind] += process.cpu_s
-        by_part[process.part][SHORT] += process.unseen_s
+        by_part[process.part][SHORT] += unseen_s[place]
         if file := finder.find_file(process):
-            by_file[file] += process.cpu_s + process.unseen_s
+            by_file[file] += process.cpu_s + unseen_s[place]
     for test in tests:
         by_file[test.file] += test.cpu_s
     return GateCost({part: dict(kinds) for part, kinds in by_part.items()}, dict(by_file))

@@ -41,7 +41,7 @@ FULL_PYTEST_OPTIONS = ["--engines", "adapters"]
 """Which tests the full gate selects."""
 LINT = Part("lint", "just lint", waits=False)
 WEB_CHECK = Part("web check", "just web check", waits=False)
-WEB_TEST = Part("web test", "just web test", waits=False)
+WEB_TEST = Part("web test", "just web test")
 DOCS = Part("docs", "just docs check", waits=False)
 
 FAST = (
@@ -54,11 +54,11 @@ FULL = (
     LINT,
     WEB_CHECK,
     Part("infra", "just infra-check --short", waits=False),
-    WEB_TEST,
     DOCS,
     Part("pytest", f"{PYTEST} {' '.join(FULL_PYTEST_OPTIONS)} --durations 40", again="just alone"),
     Part("faults", "just faults --short --mutants without"),
     Part("autobahn", "just autobahn --short"),
+    WEB_TEST,
     Part("browser", "just web browser --short", needs=CHROMIUM),
     Part("history", "just web history --devices 4 --seconds 30", needs=CHROMIUM),
 )

@@ -1,14 +1,16 @@
 """Measure the CPU time of all processes that start while a gate runs.
 
 A thread reads `/proc` several times a second. CPU time that the kernel adds to a parent when a child ends includes the
-children that lived too short to be seen; it is reported as `unseen` of the parent.
+children that lived too short to be seen: `unseen_cpu_s`.
 """
 
 import json
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 PART_VARIABLE = "GATE_PART"
@@ -28,7 +30,6 @@ class ProcessTimes:
     cpu_s: user and system time of the process itself.
     start_cpu_s: the part of `cpu_s` before the process was three seconds old.
     children_s: total of its children that ended and whose exit status it read, with their own children.
-    unseen_s: the part of `children_s` of processes that were never seen.
     """
 
     pid: int
@@ -39,9 +40,6 @@ class ProcessTimes:
     cpu_s: float = 0.0
     start_cpu_s: float = 0.0
     children_s: float = 0.0
-    unseen_s: float = 0.0
-    ended: float = 0.0
-    seen_children_s: float = field(default=0.0, repr=False)
 
 
 class ProcessSampler:
@@ -63,8 +61,6 @@ class ProcessSampler:
         self._stopping.set()
         self._thread.join()
         self._sample(is_first=False)
-        for process in self._running.values():
-            process.unseen_s = max(process.children_s - process.seen_children_s, 0.0)
         return [*self._ended, *self._running.values()]
 
     def _sample_until_stopped(self) -> None:
@@ -88,7 +84,7 @@ class ProcessSampler:
                 continue
             self._update(key, stat, now)
         for key in self._running.keys() - alive:
-            self._end(key, now)
+            self._ended.append(self._running.pop(key))
 
     def _update(self, key: tuple[int, str], stat: list[bytes], now: float) -> None:
         process = self._running.get(key)
@@ -105,17 +101,18 @@ class ProcessSampler:
         if now - process.started <= _START_S:
             process.start_cpu_s = process.cpu_s
 
-    def _end(self, key: tuple[int, str], now: float) -> None:
-        process = self._running.pop(key)
-        process.ended = now
-        process.unseen_s = max(process.children_s - process.seen_children_s, 0.0)
-        parent = self._find(process.parent)
-        if parent is not None:
-            parent.seen_children_s += process.cpu_s + process.children_s
-        self._ended.append(process)
-
     def _find(self, pid: int) -> ProcessTimes | None:
         return next((process for (number, _), process in self._running.items() if number == pid), None)
+
+
+def unseen_cpu_s(processes: Sequence[ProcessTimes]) -> dict[int, float]:
+    """Return for each process the CPU time of its children that were never seen, by its place in `processes`."""
+    seen: defaultdict[int, float] = defaultdict(float)
+    for process in processes:
+        seen[process.parent] += process.cpu_s + process.children_s
+    return {
+        place: max(process.children_s - seen[process.pid], 0.0) for place, process in enumerate(processes)
+    }
 
 
 def write_times(processes: list[ProcessTimes], path: Path) -> None:

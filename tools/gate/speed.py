@@ -24,7 +24,7 @@ def slowness(work_s: float) -> float:
 def _work(seed: int) -> float:
     began = time.perf_counter()
     data = {f"key-{number}": [seed, number, str(number)] for number in range(200)}
-    for _ in range(3_000):
+    for _ in range(10_000):
         text = json.dumps(data)
         data["key-0"] = [seed, len(json.loads(text)), hashlib.sha256(text.encode()).hexdigest()]
     return time.perf_counter() - began

@@ -27,7 +27,7 @@ RUN_BY = {
 
 NOT_RUN = {
     "README.md": "the commands of .ci/run and of server/tests/e2e/test_first_minute.py",
-    "docs/explanation/promises.md": "the commands of `just check --full` and of `just long-tests`",
+    "docs/explanation/promises.md": "the commands of `just check --full` and of `just nightly`",
     "docs/howto/test-with-faults.md": "fragments of server/tests/faults",
     "docs/howto/trace-a-message.md": "an output while no worker runs, compared by server/tests/e2e/trace",
     "docs/howto/troubleshoot.md": "an output of a machine with a low limit, compared by the tests of the doctor",

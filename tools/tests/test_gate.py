@@ -16,7 +16,7 @@ from tools.gate.cost import STARTS, TestTimes, kind_of, summarise
 from tools.gate.mutants import ProductMutant, read_mutants, try_mutant
 from tools.gate.nightly import NightlyRecord
 from tools.gate.parts import GATES, Part
-from tools.gate.processes import PART_VARIABLE, ProcessSampler, ProcessTimes
+from tools.gate.processes import PART_VARIABLE, ProcessSampler, ProcessTimes, unseen_cpu_s
 from tools.gate.runner import ROOT, GateRunner, PartResult
 from tools.gate.speed import REFERENCE_S, slowness
 
@@ -92,7 +92,7 @@ def test_the_sampler_finds_the_cpu_time_of_a_part_and_of_short_processes() -> No
     time.sleep(0.3)
     found = [process for process in sampler.stop() if process.part == "busy"]
     assert 0.8 <= max(process.cpu_s for process in found) <= 1.5
-    assert sum(process.unseen_s for process in found) > 0
+    assert sum(unseen_cpu_s(found).values()) > 0
 
 
 def process(pid: int, parent: int, command: str, started: float, cpu_s: float) -> ProcessTimes:
@@ -101,7 +101,7 @@ def process(pid: int, parent: int, command: str, started: float, cpu_s: float) -
 
 def test_cpu_time_is_summed_by_kind_and_by_the_test_that_started_the_process() -> None:
     processes = [
-        process(10, 1, "python -u -c import sys;exec(eval(sys.stdin.readline())) execnet", 0, 7.0),
+        process(10, 1, "python -u -c import sys;exec(eval(sys.stdin.readline()))", 0, 7.0),
         process(11, 10, "java kafka.Kafka", 5.0, 3.0),
         process(12, 10, "python -m tidings run api", 25.0, 2.5),
         process(13, 1, "java kafka.Kafka", 1.0, 9.0),

@@ -257,6 +257,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_fresh_deletes_data_and_colours_can_be_disabled(dev_env: DevEnv, kept: dict[str, Any]) -> None:
     third = dev_env.start("--fresh", NO_COLOR="1")
     assert "the data of this directory was deleted" in third.text

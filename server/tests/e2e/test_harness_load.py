@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from fixtures.installation_processes import InstallationProcesses
 from hdrh.histogram import HdrHistogram
 
 _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()", "load"]
 
 
+@pytest.mark.long
 def test_a_ramp_measures_until_the_limit_breaks(installation: InstallationProcesses, tmp_path: Path) -> None:
     one, two, _, api = installation.ready("gateway", "gateway", "delivery", "api", FAILPOINTS_PAUSE_AT="")
     key = tmp_path / "key.json"

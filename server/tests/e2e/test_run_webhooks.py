@@ -129,6 +129,7 @@ def _has_all(receiver: WebhookReceiver, chat: str, expected: list[int]) -> bool 
     return receiver.sequences(chat) == expected or None
 
 
+@pytest.mark.long
 def test_commands_create_an_endpoint_and_replay_its_events(
     start: Start, environment: dict[str, str], receiver: WebhookReceiver, space: Namespace, tmp_path: Path
 ) -> None:

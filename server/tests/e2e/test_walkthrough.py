@@ -109,6 +109,7 @@ def follow(shell: Shell, step: DocStep) -> None:
     assert unlike == [], f"{step.title}\n{step.commands}\nprinted:\n{printed}"
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_prints_what_the_page_shows(shell: Shell) -> None:
     for step in steps(PAGE):
         follow(shell, step)

@@ -6,6 +6,7 @@ from fixtures.gateway_process import GatewayProcess
 from load.storm_presence import Plan, storm
 
 
+@pytest.mark.long
 @pytest.mark.deadline(240.0)
 async def test_a_killed_gateway_causes_no_storm_of_presence_events(env: GatewayProcess) -> None:
     await env.create_tenant()

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.skipif(
     shutil.which("npm") is None, reason="npm is needed to install AsyncAPI's parser"
 )
 
+pytestmark = pytest.mark.long  # npm installs the parser
+
 type Document = dict[str, Any]
 type Frames = list[tuple[str, Any]]
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tidings.app.settings import Settings
@@ -61,6 +62,7 @@ def test_an_opensearch_that_does_not_answer_is_wrong() -> None:
     assert "did not answer" in finding.found
 
 
+@pytest.mark.long
 def test_an_opensearch_that_answers_is_reminded_of(opensearch: str) -> None:
     settings = Settings(
         installation="development", search=SearchSettings(engine="opensearch", url=opensearch)

@@ -57,6 +57,7 @@ def ask_valkey(fleet: LocalCluster, command: bytes) -> bytes:
         return sock.recv(100)
 
 
+@pytest.mark.long
 def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
     """Take the best of three starts, so that other load on the machine does not count."""
     took_s: list[float] = []
@@ -146,6 +147,7 @@ def test_a_frozen_engine_does_not_answer_until_it_is_thawed(own_fleet: Start) ->
     assert process.is_valkey_ready(fleet.find("valkey").node.port)
 
 
+@pytest.mark.long
 def test_three_brokers_form_one_cluster_and_one_may_be_killed(own_fleet: Start) -> None:
     fleet = own_fleet(StartRequest(engines=KAFKA.engines, kafka_brokers=3))
     ports = [r.node.port for r in fleet.status()]

@@ -125,6 +125,7 @@ def test_old_snapshots_are_deleted(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == names[3:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
 def test_engines_in_the_foreground_keep_their_data(tmp_path: Path, by: signal.Signals) -> None:
     """After kill -9 of the command and of the engine, the next start uses the data and the port of the first."""

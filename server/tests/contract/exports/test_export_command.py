@@ -85,6 +85,7 @@ async def test_a_command_that_is_killed_at_each_step_continues(
     assert (tmp_path / "out.zip").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.long
 async def test_a_command_that_is_killed_in_the_archive_writes_it_again(
     chats: list[ChatKey], settings: dict[str, str], space: Namespace, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ def test_an_unreachable_broker_is_reported_as_a_tidings_error(monkeypatch: pytes
     assert "127.0.0.1:9 does not answer" in text
 
 
+@pytest.mark.long
 def test_on_three_brokers_there_are_three_copies(at_trio: KafkaConfig) -> None:
     tidings = Cli(at_trio)
     code, text = tidings("apply")

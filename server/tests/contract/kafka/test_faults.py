@@ -81,6 +81,7 @@ async def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: Kafk
     hold(worker, len(log[0]), floor)
 
 
+@pytest.mark.long
 async def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConfig) -> None:
     """The worst case: the other two did not receive the last second of the leader's log."""
     make_topic(at_trio, replicas=3)

@@ -52,6 +52,7 @@ def test_entries_committed_during_a_kafka_outage_are_published_afterwards(
     assert relay.popen.poll() is None
 
 
+@pytest.mark.long
 def test_entries_of_a_lost_kafka_log_are_republished(frail: RelayProcesses, fleet: LocalCluster) -> None:
     chat = asyncio.run(frail.commit("one"))
     frail.start()
@@ -61,6 +62,7 @@ def test_entries_of_a_lost_kafka_log_are_republished(frail: RelayProcesses, flee
     frail.await_published(chat, {1, 2})
 
 
+@pytest.mark.long
 def test_lost_checkpoints_republish_only_entries_after_the_shard_checkpoint(
     frail: RelayProcesses, fleet: LocalCluster
 ) -> None:

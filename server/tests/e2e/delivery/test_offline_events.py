@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from contract.kafka.harness import read_log
 from e2e.delivery.chat_list_reader import looking
 from e2e.delivery.connected_device import watching
@@ -59,6 +60,7 @@ async def test_a_closed_socket_has_events_for_what_was_not_acknowledged(
     assert await events.read("anna") == []
 
 
+@pytest.mark.long
 async def test_a_frozen_client_has_events_for_what_it_did_not_acknowledge(
     installation: InstallationProcesses,
 ) -> None:

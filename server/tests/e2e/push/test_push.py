@@ -149,6 +149,7 @@ async def test_a_rotated_token_replaces_the_old_one(push_installation: PushInsta
     assert shown(push, old, chat) == 0
 
 
+@pytest.mark.long
 async def test_a_frozen_app_is_notified_once_its_socket_is_known_to_be_dead(
     push_installation: PushInstallation,
 ) -> None:
@@ -290,6 +291,7 @@ async def test_a_worker_that_is_killed_loses_and_doubles_nothing(
     assert result.outcome is PushOutcome.SENT
 
 
+@pytest.mark.long
 async def test_a_worker_that_is_killed_during_an_outage_loses_nothing(
     push_installation: PushInstallation,
 ) -> None:
