@@ -44,6 +44,9 @@ WEB_CHECK = Part("web check", "just web check", waits=False)
 WEB_TEST = Part("web test", "just web test")
 DOCS = Part("docs", "just docs check", waits=False)
 
+FAULTS = "kills freezes wipes 'crash between' weather rolling removal restore failover"
+"""The faults of the full gate. `just nightly` injects all of them, in their full form."""
+
 FAST = (
     LINT,
     WEB_CHECK,
@@ -56,8 +59,8 @@ FULL = (
     Part("infra", "just infra-check --short", waits=False),
     DOCS,
     Part("pytest", f"{PYTEST} {' '.join(FULL_PYTEST_OPTIONS)} --durations 40", again="just alone"),
-    Part("faults", "just faults --short --mutants without"),
-    Part("autobahn", "just autobahn --short"),
+    Part("faults", f"just faults {FAULTS} --short --mutants without"),
+    Part("autobahn", "just autobahn picows --short"),
     WEB_TEST,
     Part("browser", "just web browser --short", needs=CHROMIUM),
     Part("history", "just web history --devices 4 --seconds 30", needs=CHROMIUM),

@@ -59,6 +59,7 @@ async def stored(store: DynamoErasureStore, use_cases: UseCaseEnv, step: Erasure
             await asyncio.sleep(0.2)
 
 
+@pytest.mark.long
 @pytest.mark.deadline(400.0)
 async def test_an_erasure_survives_kills_at_one_step_after_the_other(
     installation: InstallationProcesses,

@@ -54,6 +54,7 @@ def check_is_equal(archive: Archive, expected: Archive) -> None:
         assert all(is_run_time(name, line) for line in changed), (name, changed)
 
 
+@pytest.mark.long
 @pytest.mark.deadline(300.0)
 async def test_an_archive_is_complete_although_its_workers_are_killed_at_every_step(
     installation: InstallationProcesses, s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,7 @@ async def connected(
         yield client
 
 
+@pytest.mark.long
 @pytest.mark.deadline(600.0)
 async def test_a_killed_import_is_continued_and_users_list_read_search_and_answer(
     installation: InstallationProcesses, s3: str, tmp_path: Path

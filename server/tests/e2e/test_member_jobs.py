@@ -61,6 +61,7 @@ def installation(
     made.close()
 
 
+@pytest.mark.long
 def test_everyone_joins_once_although_workers_are_killed(
     installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:

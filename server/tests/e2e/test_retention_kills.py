@@ -135,6 +135,7 @@ async def planted_in(installation: InstallationProcesses, s3: str) -> AsyncItera
     await publisher.close()
 
 
+@pytest.mark.long
 @pytest.mark.deadline(300.0)
 async def test_every_due_message_expires_although_sweepers_are_killed_at_every_step(
     installation: InstallationProcesses, s3: str

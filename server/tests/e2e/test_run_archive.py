@@ -42,6 +42,7 @@ async def history(
     return pages
 
 
+@pytest.mark.long
 @pytest.mark.deadline(600.0)
 async def test_a_killed_sweep_is_finished_and_everything_is_read_back_once(
     installation: InstallationProcesses, s3: str, tmp_path: Path

@@ -1,5 +1,7 @@
 """The short form of `just append-queue-memory`, with proportionally smaller limits."""
 
+import pytest
+
 from load.append_queue_memory import memory_after
 
 QUEUES, WEIGHT = 400, 4_000
@@ -7,6 +9,7 @@ MESSAGES, CHATS = 20_000, 500
 BYTES_PER_KEY, BYTES_PER_QUEUE = 450, 3_000
 
 
+@pytest.mark.long
 async def test_the_memory_of_append_queues_is_bounded_for_any_number_of_messages() -> None:
     held = await memory_after(MESSAGES, CHATS, max_idle=QUEUES, max_weight=WEIGHT)
     assert held.weight <= WEIGHT

@@ -165,6 +165,7 @@ def test_a_mutated_run_breaks_its_rule(mutate: Callable[[Outcome], None]) -> Non
     assert MUTANTS[mutate] in found.check()
 
 
+@pytest.mark.long
 @pytest.mark.deadline(300.0)
 async def test_table_bucket_and_messages_agree_after_kills_and_a_sweep(
     installation: InstallationProcesses, s3: str

@@ -101,6 +101,7 @@ def test_a_mutated_history_breaks_its_rule(name: str) -> None:
     assert rule in check_pushes(mutate(history()))
 
 
+@pytest.mark.long
 @pytest.mark.deadline(300.0)
 async def test_devices_show_what_is_unread_through_killed_workers(
     installation: InstallationProcesses,

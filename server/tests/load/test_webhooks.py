@@ -73,6 +73,7 @@ def test_a_mutated_history_breaks_its_rule(mutate: Callable[[History], History])
     assert MUTANTS[mutate] in check(mutate(history()))
 
 
+@pytest.mark.long
 @pytest.mark.deadline(300.0)
 async def test_events_reach_slow_failing_and_interrupted_endpoints_through_killed_workers(
     installation: InstallationProcesses,

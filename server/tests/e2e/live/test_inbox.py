@@ -79,6 +79,7 @@ async def test_pages_are_consecutive_and_mark_all_stops_at_its_time(
         assert await server.counts("ben") == phone.counts
 
 
+@pytest.mark.long
 async def test_a_gateway_is_killed_during_a_send_to_a_thousand_users(
     installation: InstallationProcesses,
 ) -> None:
