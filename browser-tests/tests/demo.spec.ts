@@ -162,7 +162,9 @@ const LOOKS: { name: string; options: BrowserContextOptions; picture?: string }[
 ];
 
 for (const { name, options, picture } of LOOKS) {
-  test(`the demo is accessible and fits the screen: ${name}`, { tag: name === "dark" ? "@slow" : [] }, async ({ openDemo }) => {
+  test(`the demo is accessible and fits the screen: ${name}`, {
+    tag: name === "dark" ? "@slow" : [],
+  }, async ({ openDemo }) => {
     const demo = await openDemo(options);
     await demo.button("Send 20 messages").click();
     await expect(demo.page.getByRole("status").filter({ hasText: COMPLETE })).toBeVisible(ARRIVAL);

@@ -17,7 +17,7 @@ from tools.gate.parts import FULL_PYTEST_OPTIONS, GATES, NIGHTLY
 from tools.gate.processes import ProcessSampler
 from tools.gate.pytest_times import FOLDER_VARIABLE
 from tools.gate.runner import FOLDER, ROOT, GateRunner, PartResult, describe, run_part
-from tools.gate.speed import measure_work_s, slowness
+from tools.gate.speed import measure_work_s, read_cpu_times, slowness
 
 _BOUNDS = Path(__file__).with_name("bounds.toml")
 _STARTED_VARIABLE = "GATE_STARTED"
@@ -38,7 +38,7 @@ def main() -> None:
 def run(gate: str, *, only: tuple[str, ...], record: str | None) -> None:
     """Run all parts of a gate, print their minutes, and fail if one failed or the gate took too long."""
     installed_s = time.time() - float(os.environ.get(_STARTED_VARIABLE, time.time()))
-    slow = slowness(measure_work_s())
+    work_s, cpu_times = measure_work_s(), read_cpu_times()
     times, sampler = FOLDER / f"tests-{os.getpid()}", ProcessSampler()
     if record:
         os.environ[FOLDER_VARIABLE] = str(times)
@@ -48,6 +48,7 @@ def run(gate: str, *, only: tuple[str, ...], record: str | None) -> None:
     total_s = installed_s + time.monotonic() - began
     if record:
         page.record_cost(record, gate, results, total_s, summarise(sampler.stop(), read_tests(times)))
+    slow = slowness(work_s, cpu_times, read_cpu_times())
     bound = tomllib.loads(_BOUNDS.read_text())[gate]
     allowed_s = bound["minutes"] * bound["slack"] * slow * 60
     print_minutes(results, installed_s)

@@ -3,11 +3,13 @@
 `fast` is `just check`, `full` is `just check --full`, which `.ci/run` runs, and `nightly` is `just nightly`.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tools.node import ROOT
 from tools.web import has_chromium
 
 
@@ -17,6 +19,16 @@ def is_root_with_buildah() -> bool:
 
 def has_go() -> bool:
     return shutil.which("go") is not None
+
+
+def has_cargo() -> bool:
+    return shutil.which("cargo") is not None
+
+
+def oldest_compatible_commit() -> str:
+    """Return the commit that the recorded upgrade begins with."""
+    record = json.loads((ROOT / "docs/benchmarks/upgrade.json").read_text())
+    return str(record["from"])[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +81,18 @@ FULL = (
 BUILDAH = (is_root_with_buildah, "root, and Debian's packages buildah and mmdebstrap")
 GO = (has_go, "Go")
 EVERYTHING = f"{PYTEST} --long --engines all --examples 150"
+SMALL_TESTS = " ".join(
+    f"server/tests/{name}" for name in ("unit", "wire", "architecture", "model", "simulation")
+)
 NIGHTLY = (
+    Part("engines", "uv run tidings engines fetch --dynamo dynoxide", needs=(has_cargo, "cargo")),
     LINT,
     WEB_CHECK,
     WEB_TEST,
     Part("infra", "just infra-check"),
     Part("docs", "just docs check"),
     # All tests, in parts that take less than an hour, so that an interruption costs little.
-    Part("tests of units", f"{EVERYTHING} server/tests/unit server/tests/wire server/tests/architecture"),
+    Part("tests of units", f"{EVERYTHING} {SMALL_TESTS}"),
     Part("tests of contracts", f"{EVERYTHING} server/tests/contract"),
     Part("tests of processes", f"{EVERYTHING} server/tests/e2e"),
     Part("tests of faults and load", f"{EVERYTHING} server/tests/faults server/tests/load server/tests/fuzz"),
@@ -90,7 +106,7 @@ NIGHTLY = (
     Part("faults", "just faults --mutants without"),
     Part("fault mutants", "just faults --short --mutants only"),
     Part("drills", "just drills"),
-    Part("upgrade", "just upgrade-test"),
+    Part("upgrade", f"just upgrade-test {oldest_compatible_commit()} HEAD --write"),
     Part("storm gateway", "just storm-gateway"),
     Part("storm presence", "just storm-presence"),
     Part("storm webhooks", "just storm-webhooks"),

@@ -18,7 +18,7 @@ from tools.gate.nightly import NightlyRecord
 from tools.gate.parts import GATES, Part
 from tools.gate.processes import PART_VARIABLE, ProcessSampler, ProcessTimes, unseen_cpu_s
 from tools.gate.runner import ROOT, GateRunner, PartResult
-from tools.gate.speed import REFERENCE_S, slowness
+from tools.gate.speed import REFERENCE_S, read_cpu_times, slowness
 
 BUSY = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
 
@@ -77,9 +77,14 @@ def test_a_gate_that_takes_longer_than_its_bound_fails(folder: Path, monkeypatch
         assert ("FAILED: the gate took" in done.output) == fails
 
 
-def test_a_faster_machine_gets_no_less_time() -> None:
-    assert slowness(REFERENCE_S / 2) == 1
-    assert slowness(REFERENCE_S * 2) == 2
+def test_a_faster_machine_gets_no_less_time_and_a_slower_one_gets_more(tmp_path: Path) -> None:
+    times = []
+    for number, text in enumerate(("cpu  100 0 50 900 0 0 0 10 0 0", "cpu  300 0 150 950 0 0 0 160 0 0")):
+        (tmp_path / f"{number}").write_text(f"{text}\ncpu0 1 2 3 4\n")
+        times.append(read_cpu_times(tmp_path / f"{number}"))
+    assert slowness(REFERENCE_S / 2, times[0], times[0]) == 1
+    assert slowness(REFERENCE_S * 2, times[0], times[0]) == 2
+    assert slowness(REFERENCE_S, *times) == 1.5  # it computed 300 ticks and waited 150 for its host
 
 
 def test_the_sampler_finds_the_cpu_time_of_a_part_and_of_short_processes() -> None:
@@ -157,6 +162,20 @@ def test_every_part_of_a_gate_has_a_name_of_its_own_and_a_known_recipe() -> None
         for part in parts:
             program, word, *_ = part.command.split()
             assert (program, word) == ("uv", "run") or (program == "just" and word in known), part.command
+
+
+def test_the_nightly_run_contains_every_test_file() -> None:
+    files = {path for folder in ("server", "sdk-python", "terminal", "harness", "bench", "tools", "infra")
+             for path in (ROOT / folder).glob("tests/**/test_*.py")}  # fmt: skip
+    folders = [
+        ROOT / word
+        for part in GATES["nightly"]
+        if part.command.startswith("uv run pytest")
+        for word in part.command.split()
+        if "tests" in word
+    ]
+    assert len(files) > 600
+    assert [path for path in files if not any(path.is_relative_to(folder) for folder in folders)] == []
 
 
 def test_every_mutant_changes_one_place_of_its_file_and_names_tests_that_exist() -> None:
