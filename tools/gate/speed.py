@@ -16,7 +16,7 @@ _STEAL = 7
 
 
 class CpuTimes(NamedTuple):
-    """Time that all cores have computed, and that a virtual machine waited for a core of its host, in ticks."""
+    """Time that all cores have computed, and that a virtual machine waited for a core of its host, in units of the kernel."""
 
     busy: int
     stolen: int

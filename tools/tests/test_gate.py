@@ -84,7 +84,7 @@ def test_a_faster_machine_gets_no_less_time_and_a_slower_one_gets_more(tmp_path:
         times.append(read_cpu_times(tmp_path / f"{number}"))
     assert slowness(REFERENCE_S / 2, times[0], times[0]) == 1
     assert slowness(REFERENCE_S * 2, times[0], times[0]) == 2
-    assert slowness(REFERENCE_S, *times) == 1.5  # it computed 300 ticks and waited 150 for its host
+    assert slowness(REFERENCE_S, *times) == 1.5  # it computed for 300 units and waited for 150
 
 
 def test_the_sampler_finds_the_cpu_time_of_a_part_and_of_short_processes() -> None:
