@@ -56,7 +56,7 @@ WEB_CHECK = Part("web check", "just web check", waits=False)
 WEB_TEST = Part("web test", "just web test")
 DOCS = Part("docs", "just docs check", waits=False)
 
-FAULTS = "kills freezes wipes 'crash between' weather rolling removal restore failover"
+FAULTS = "kills freezes wipes commit weather rolling removal restore failover"
 """The faults of the full gate. `just nightly` injects all of them, in their full form."""
 
 FAST = (
