@@ -31,6 +31,7 @@ def record_cost(name: str, gate: str, results: Sequence[PartResult], total_s: fl
         "cpu_s": {
             part: {kind: round(cpu_s, 1) for kind, cpu_s in kinds.items()}
             for part, kinds in cost.by_part.items()
+            if part in {result.name for result in results}  # its tests have parts of their own
         },
         "files": _largest(cost.by_file),
     }
