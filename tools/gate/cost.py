@@ -93,10 +93,6 @@ def summarise(processes: Sequence[ProcessTimes], tests: Sequence[TestTimes]) -> 
     return GateCost({part: dict(kinds) for part, kinds in by_part.items()}, dict(by_file))
 
 
-def read_processes(path: Path) -> list[ProcessTimes]:
-    return [ProcessTimes(**json.loads(line)) for line in path.read_text().splitlines()]
-
-
 def read_tests(folder: Path) -> list[TestTimes]:
     return [
         TestTimes(worker=int(path.stem), **json.loads(line))

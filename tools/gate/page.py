@@ -10,7 +10,8 @@ from tools.gate.cost import GateCost
 from tools.gate.mutants import MutantResult
 from tools.gate.nightly import NightlyRecord, describe_commit, describe_machine
 from tools.gate.parts import NIGHTLY
-from tools.gate.runner import ROOT, PartResult
+from tools.gate.runner import PartResult
+from tools.node import ROOT
 
 PAGE = ROOT / "docs/contributing/tests.md"
 NIGHTLY_PAGE = ROOT / "docs/benchmarks/nightly.md"

@@ -4,13 +4,12 @@ A thread reads `/proc` several times a second. CPU time that the kernel adds to 
 children that lived too short to be seen: `unseen_cpu_s`.
 """
 
-import json
 import os
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 PART_VARIABLE = "GATE_PART"
@@ -113,11 +112,6 @@ def unseen_cpu_s(processes: Sequence[ProcessTimes]) -> dict[int, float]:
     return {
         place: max(process.children_s - seen[process.pid], 0.0) for place, process in enumerate(processes)
     }
-
-
-def write_times(processes: list[ProcessTimes], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(asdict(process)) + "\n" for process in processes))
 
 
 def _environment(pid: int) -> dict[str, str]:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tools.gate.parts import Part
 from tools.gate.processes import PART_VARIABLE
+from tools.node import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build/gate"
 _LOW_PRIORITY = ("nice", "-n", "15")
 
@@ -61,19 +61,21 @@ class GateRunner:
 
     def _run_one_by_one(self, parts: Iterable[Part], *, is_beside: bool) -> None:
         for part in parts:
-            if part.needs is not None and not part.needs[0]():
-                result = PartResult(part.name, None, note=f"not run: it needs {part.needs[1]}")
-            else:
-                result = run_part(part, is_beside=is_beside)
+            result = run_part(part, is_beside=is_beside)
             self._results.append(result)
             with self._printing:
-                if is_beside:
+                if is_beside and result.exit_code is not None:
                     print(log_of(part).read_text(), end="")
                 print(f"== {describe(result)}", flush=True)
 
 
 def run_part(part: Part, *, is_beside: bool = False) -> PartResult:
-    """Run a part, and its second command if the first one fails. Its output goes to `build/gate` too."""
+    """Run a part, and its second command if the first one fails. Its output goes to `build/gate` too.
+
+    A part that this machine cannot run has no exit code.
+    """
+    if part.needs is not None and not part.needs[0]():
+        return PartResult(part.name, None, note=f"not run: it needs {part.needs[1]}")
     began, log = time.monotonic(), log_of(part)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:

@@ -17,8 +17,9 @@ from tools.gate.mutants import ProductMutant, read_mutants, try_mutant
 from tools.gate.nightly import NightlyRecord
 from tools.gate.parts import GATES, Part
 from tools.gate.processes import PART_VARIABLE, ProcessSampler, ProcessTimes, unseen_cpu_s
-from tools.gate.runner import ROOT, GateRunner, PartResult
+from tools.gate.runner import GateRunner, PartResult
 from tools.gate.speed import REFERENCE_S, read_cpu_times, slowness
+from tools.node import ROOT
 
 BUSY = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
 

@@ -29,11 +29,10 @@ BEYOND_SCHEMAS = {"two_places", "half_a_character", "number_out_of_range", "too_
 BEYOND_SCHEMAS_IN_WORDS = ("nested more than", "Only one of", "got `float`")
 """The same errors as texts of the server. To a schema 1e5 is an integer."""
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("npm") is None, reason="npm is needed to install AsyncAPI's parser"
-)
-
-pytestmark = pytest.mark.long  # npm installs the parser
+pytestmark = [
+    pytest.mark.long,  # npm installs the parser
+    pytest.mark.skipif(shutil.which("npm") is None, reason="npm is needed to install AsyncAPI's parser"),
+]
 
 type Document = dict[str, Any]
 type Frames = list[tuple[str, Any]]
