@@ -11,8 +11,7 @@ from tidings.engines.jars import default_cache
 
 # A busy machine must not fail a test: examples have no deadline.
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", settings.get_profile("full"), max_examples=25)
-settings.load_profile("full")
+settings.register_profile("short", settings.get_profile("full"), max_examples=25)
 
 ROOT = Path(__file__).parent
 SLOW = ("server/tests/e2e", "server/tests/faults", "server/tests/load", "bench/tests/test_parts.py")
@@ -45,7 +44,6 @@ pytest_plugins = [
     "fixtures.delivery_env",
     "fixtures.redis_cluster",
     "fixtures.gateway_process",
-    "fixtures.installation_processes",
     "fixtures.gateway_env",
     "fixtures.export_env",
 ]
@@ -61,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--engines",
         choices=["all", "adapters", "one"],
         default="all",
-        help="run tests on all engines, on DynamoDB Local for adapter suites only, or on the fastest of each kind",
+        help="run tests on all engines, on DynamoDB Local for adapter suites and the fastest otherwise, or on the fastest",
     )
 
 
@@ -70,8 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # second of CPU. Tests log thousands of expected errors.
     renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], renderer])
+    settings.load_profile("full" if config.option.long else "short")
     if config.option.fast:
-        settings.load_profile("fast")
         config.option.engines = "one"
 
 
@@ -90,28 +88,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     deselected = {item for item in items if not config.option.long and item.get_closest_marker("long")}
     if config.option.engines != "all":
-        has_adapters = config.option.engines == "adapters"
-        deselected.update(
-            item
-            for item in items
-            if _runs_on_second_engine(item) and not (has_adapters and _is_adapter_test(item.path))
-        )
+        has_reference = config.option.engines == "adapters"
+        deselected.update(item for item in items if _is_repeated(item, has_reference=has_reference))
     config.hook.pytest_deselected(items=list(deselected))
     items[:] = [item for item in items if item not in deselected]
     items.sort(key=lambda item: not item.path.relative_to(ROOT).as_posix().startswith(SLOW))
 
 
-def _runs_on_second_engine(item: pytest.Item) -> bool:
-    """Return whether a test runs on the slower one of two engines.
+def _is_repeated(item: pytest.Item, *, has_reference: bool) -> bool:
+    """Return whether the gate runs the test on another engine only.
 
-    dynoxide needs a fraction of the CPU of DynamoDB Local, and tantivy of OpenSearch.
+    dynoxide needs a fraction of the CPU of DynamoDB Local, and tantivy of OpenSearch. The adapters are tested on
+    DynamoDB Local, the reference, if `has_reference`.
     """
     call = getattr(item, "callspec", None)
     if call is None:
         return False
-    second = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
-    is_second_dynamo = second in {call.params.get("dynamo"), call.params.get("tables")}
-    return is_second_dynamo or any(value == "opensearch" for value in call.params.values())
+    needs_reference = has_reference and _is_adapter_test(item.path)
+    dynamo = "dynoxide" if dynoxide.is_installed(default_cache()) and not needs_reference else "local"
+    engines = {call.params.get("dynamo"), call.params.get("tables")} & {"dynoxide", "local"}
+    return bool(engines - {dynamo}) or any(value == "opensearch" for value in call.params.values())
 
 
 def _is_adapter_test(path: Path) -> bool:

@@ -1,5 +1,5 @@
 import { defineConfig } from "@playwright/test";
-import { CHROMIUM } from "./stack/chromium.ts";
+import { HEADLESS } from "./stack/chromium.ts";
 
 export default defineConfig({
   testDir: "tests",
@@ -13,7 +13,7 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     browserName: "chromium",
-    launchOptions: CHROMIUM,
+    launchOptions: HEADLESS,
     viewport: { width: 1100, height: 720 },
     locale: "en-GB",
     timezoneId: "Europe/Berlin",

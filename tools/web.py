@@ -80,13 +80,20 @@ def test(args: tuple[str, ...]) -> None:
 
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.option("--short", is_flag=True, help="Leave out the tests with the tag @slow.")
-@click.option("--all", "is_all", is_flag=True, help="Run the tests with the tag @long too.")
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="Run the tests with the tag @long too, and all in the complete Chromium.",
+)
 @click.argument("args", nargs=-1)
 def browser(args: tuple[str, ...], *, short: bool, is_all: bool) -> None:
     """Run the tests in Chromium on an installation that `tidings dev` starts."""
     ensure_installed()
     build_libraries()
     build_pages()
+    if is_all and (chromium := shutil.which("chromium")):
+        os.environ.setdefault("CHROMIUM", chromium)
     left_out = ["--grep-invert", "@long|@slow" if short else "@long"]
     run("playwright", "test", *([] if is_all else left_out), *args, folder="browser-tests")
 

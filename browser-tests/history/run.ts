@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { type Browser, chromium } from "@playwright/test";
 import { ServerClient, TokenSigner } from "@tidings/server";
 import { servePage } from "../stack/app_server.ts";
-import { CHROMIUM } from "../stack/chromium.ts";
+import { HEADLESS } from "../stack/chromium.ts";
 import { Installation } from "../stack/installation.ts";
 import { BrowserDevice } from "./browser_device.ts";
 import { EVENT, HistoryRecorder } from "./recorder.ts";
@@ -136,7 +136,7 @@ async function recordHistory(directory: string): Promise<number> {
   const recorder = new HistoryRecorder(directory);
   const installation = await Installation.start();
   const page = await servePage();
-  const browser = await chromium.launch(CHROMIUM);
+  const browser = await chromium.launch(HEADLESS);
   try {
     const devices = await openDevices(browser, page.url, installation, recorder);
     const run = { installation, devices };

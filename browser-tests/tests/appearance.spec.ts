@@ -10,7 +10,7 @@ const PHONE: BrowserContextOptions = {
 /** The short run in CI leaves out the looks that another one covers. */
 const LOOKS: { name: string; tag?: "@slow"; options: OpenOptions }[] = [
   { name: "phone", options: { context: PHONE } },
-  { name: "dark", options: { theme: "dark", context: { colorScheme: "dark" } } },
+  { name: "dark", tag: "@slow", options: { theme: "dark", context: { colorScheme: "dark" } } },
   { name: "right-to-left", tag: "@slow", options: { locale: "ar", context: { locale: "ar" } } },
   {
     name: "phone-right-to-left-dark",

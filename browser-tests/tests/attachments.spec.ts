@@ -1,7 +1,7 @@
 /** Files in a real browser and a real bucket: sent by one user, seen by another, deleted, and resumed after a reload. */
 
 import type { Page } from "@playwright/test";
-import { CHROMIUM } from "../stack/chromium.ts";
+import { HEADLESS } from "../stack/chromium.ts";
 import { test as base, type Device, expect, expectAccessible, keepPicture } from "./fixtures.ts";
 
 const MB = 1024 * 1024;
@@ -10,8 +10,8 @@ const PROCESSED = { timeout: 90_000 };
 
 base.use({
   launchOptions: {
-    ...CHROMIUM,
-    args: [...CHROMIUM.args, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"],
+    ...HEADLESS,
+    args: [...HEADLESS.args, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"],
   },
 });
 

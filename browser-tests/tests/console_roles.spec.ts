@@ -26,7 +26,9 @@ async function expectInboxReadOnly(page: Page): Promise<void> {
 
 test.describe("roles", () => {
   for (const [role, links] of Object.entries(LINKS))
-    test(`the ${role} of one tenant sees the pages that the role may read`, async ({ openAs }) => {
+    test(`the ${role} of one tenant sees the pages that the role may read`, {
+      tag: role === "support" ? "@slow" : [],
+    }, async ({ openAs }) => {
       const page = await openAs(role, "/t/dev");
       const navigation = page.getByRole("navigation", { name: "Console" });
       await expect(navigation.getByRole("link")).toHaveText(links);

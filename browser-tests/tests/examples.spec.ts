@@ -70,11 +70,9 @@ async function startVite(example: string, tokenServer: string, gateway: string):
 }
 
 for (const tokens of ["Node", "Python"] as const) {
-  test(`react-chat works with the token endpoint in ${tokens}, with one connection in StrictMode`, async ({
-    page,
-    installation,
-    server,
-  }) => {
+  test(`react-chat works with the token endpoint in ${tokens}, with one connection in StrictMode`, {
+    tag: tokens === "Node" ? "@slow" : [],
+  }, async ({ page, installation, server }) => {
     const link = await NetworkLink.to(installation.client.gateway);
     const url = await startVite("react-chat", await startTokenServer(tokens, installation), link.url);
     await page.goto(`${url}/?user=anna`);

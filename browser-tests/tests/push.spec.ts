@@ -7,8 +7,11 @@
  */
 import type { CDPSession, Page } from "@playwright/test";
 import type { PushMessage } from "@tidings/client/service-worker";
+import { CHROMIUM } from "../stack/chromium.ts";
 import { PushService, type SubscriptionJson } from "../stack/push_service.ts";
 import { expect, test } from "./fixtures.ts";
+
+test.use({ launchOptions: CHROMIUM });
 
 /** Install the service worker of push messages. Its scope differs from that of the worker that caches the page. */
 async function installWorker(page: Page, subscription: SubscriptionJson): Promise<void> {

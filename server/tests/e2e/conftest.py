@@ -13,6 +13,7 @@ import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Namespace
 from fixtures.fork_server import TIDINGS, tidings_environment
+from fixtures.installation_processes import ground, installation, running_installation
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
 from fixtures.use_cases import file_rows
@@ -26,6 +27,8 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
+
+__all__ = ["ground", "installation", "running_installation"]
 
 
 class Answer(NamedTuple):

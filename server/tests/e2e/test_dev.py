@@ -200,6 +200,7 @@ def test_a_killed_process_is_restarted(dev_env: DevEnv, first: Terminal) -> None
     assert not is_port_free(ports_of(dev_env)[1])
 
 
+@pytest.mark.long
 def test_a_code_change_restarts_the_processes_of_tidings(dev_env: DevEnv, first: Terminal) -> None:
     before = {kind: process_of(first, kind) for kind in KINDS}
     engines = {each for each in family(first) if each not in before.values()}
@@ -238,6 +239,7 @@ def texts(dev_env: DevEnv, chat: str) -> list[str]:
     return [entry["text"] for entry in page["entries"] if entry["kind"] == "message"]
 
 
+@pytest.mark.long
 def test_a_restart_keeps_all_data_and_kill_9_leaves_no_process(dev_env: DevEnv, kept: dict[str, Any]) -> None:
     second = dev_env.start()
     assert json.loads((dev_env.directory / ".tidings/dev/keys.json").read_text()) == kept

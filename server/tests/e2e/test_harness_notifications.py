@@ -64,6 +64,7 @@ def verdict_of(directory: Path) -> InboxVerdict:
     return check_inboxes(load_history(directory))
 
 
+@pytest.mark.long
 async def test_processes_are_killed_and_redis_is_emptied_while_two_edges_append(
     installation: InstallationProcesses, tmp_path: Path
 ) -> None:

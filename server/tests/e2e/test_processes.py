@@ -9,7 +9,8 @@ import pytest
 
 from tidings.app.processes.command import run_processes
 from tidings.app.settings import Settings
-from tidings.app.settings.processes import ApiSettings
+from tidings.app.settings.processes import ApiSettings, ProcessSettings
+from tidings.app.wiring.options import ADMIN_PORTS, admin_options
 from tidings.kernel.errors import Code, TidingsError
 
 
@@ -23,6 +24,16 @@ def test_a_port_in_use_is_reported_with_the_setting_to_change() -> None:
     assert caught.value.code is Code.SETTINGS_INVALID
     assert caught.value.message == f"Cannot listen on 127.0.0.1:{port}: Address already in use."
     assert "TIDINGS_API_PORT" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "port", "may_move"),
+    [(None, ADMIN_PORTS["api"] + 1, True), (7_000, 7_001, False), (0, 0, False)],
+)
+def test_the_second_process_has_the_next_admin_port(given: int | None, port: int, *, may_move: bool) -> None:
+    """A default port may move when the process binds it: another process can take it after any earlier check."""
+    options = admin_options(Settings(process=ProcessSettings(admin_port=given, number=1)), "api")
+    assert (options.port, options.may_move) == (port, may_move)
 
 
 # Children without a handler, as those that are still starting: the first argument is what they do. With a second

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import enough
 from e2e.test_run_notifications import KAFKA, Installation
@@ -64,6 +65,7 @@ async def make_server(tables: Tables, tenant: TenantId, directory: Path) -> str:
         return (await keys.issue(tenant, "tests", [Scope.NOTIFICATIONS, Scope.USERS])).text.reveal()
 
 
+@pytest.mark.long
 def test_each_user_receives_a_mail_although_a_worker_is_killed(
     tables_dynoxide: Tables,
     valkey: str,

@@ -93,6 +93,7 @@ def installation(
     made.close()
 
 
+@pytest.mark.long
 def test_every_user_gets_a_notification_once_although_workers_are_killed(
     installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:

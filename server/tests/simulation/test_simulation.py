@@ -11,7 +11,7 @@ import pytest
 from simulation.mutants import MUTANTS
 from simulation.run import first_caught, run_seed, run_seeds
 
-SEEDS = 200
+SEEDS = 100
 """As many as fit into the gate. `just nightly` runs thousands."""
 REPLAYED = (3, 54, 358)
 QUICKLY_CAUGHT = (

@@ -15,10 +15,9 @@ from tidings.kernel.errors import Code, TidingsError
 
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
 MEMORY_MB = 60
-_FEATURES = "native-sqlite,http-server,mcp-server,cli"
-"""With the tool server, which deletes expired items on request."""
+_FEATURES = "native-sqlite,http-server,cli"
 # Half the build time of the crate's own profile, at the cost of a few per cent of speed.
-_PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "3"}
+_PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "2"}
 
 # The engine numbers each stream record with MAX over all of them and has no index for it. Without these indexes, a
 # write to a table with a stream becomes slower with every record.
@@ -51,8 +50,7 @@ def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
             "dynoxide is built with cargo, which is not installed.",
             hint="Install Rust, or use DynamoDB Local with `--dynamo local`.",
         )
-    with tempfile.TemporaryDirectory(prefix="dynoxide-build-") as target:
-        _build(cache, Path(target), progress)
+    build(_root(cache), _FEATURES, progress)
 
 
 def prepare(node: EngineNode, cache: DownloadCache) -> None:
@@ -83,23 +81,25 @@ def database(node: EngineNode) -> Path:
     return node.data / "dynoxide.db"
 
 
-def _build(cache: DownloadCache, target: Path, progress: OnDownloadProgress) -> None:
-    root = _root(cache)
+def build(root: Path, features: str, progress: OnDownloadProgress) -> None:
+    """Build the engine with these features of the crate into `root/bin`."""
     root.mkdir(parents=True, exist_ok=True)
     environ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in _PROFILE.items()}
-    what = [CRATE, "--version", CRATE_VERSION, "--locked", "--no-default-features", "--features", _FEATURES]
-    build = subprocess.Popen(  # noqa: S603 - a fixed command
-        ["cargo", "install", *what, "--root", str(root)],  # noqa: S607
-        env=os.environ | environ | {"CARGO_TARGET_DIR": str(target)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    lines: list[str] = []
-    for line in build.stderr or ():
-        lines.append(line)
-        progress(f"dynoxide: {line.strip()}"[:70], len(lines), 0)
-    if build.wait() != 0:
+    what = [CRATE, "--version", CRATE_VERSION, "--locked", "--no-default-features", "--features", features]
+    with tempfile.TemporaryDirectory(prefix="dynoxide-build-") as target:
+        cargo = subprocess.Popen(  # noqa: S603 - a fixed command
+            ["cargo", "install", *what, "--root", str(root)],  # noqa: S607
+            env=os.environ | environ | {"CARGO_TARGET_DIR": target},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        lines: list[str] = []
+        for line in cargo.stderr or ():
+            lines.append(line)
+            progress(f"dynoxide: {line.strip()}"[:70], len(lines), 0)
+        code = cargo.wait()
+    if code:
         raise TidingsError(
             Code.ENGINE_FETCH_FAILED,
             "Building dynoxide failed:\n" + "".join(lines[-15:]),

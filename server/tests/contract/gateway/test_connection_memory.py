@@ -9,6 +9,7 @@ import resource
 import socket
 import time
 from itertools import pairwise
+from typing import cast
 
 import psutil
 import pytest
@@ -20,6 +21,11 @@ from tidings.gateway.admission import AdmissionOptions, UpgradeLimiter, max_admi
 from tidings.gateway.transport.websockets_transport import BackendName
 
 COUNT = 1_000
+
+
+@pytest.fixture(params=["picows", pytest.param("websockets", marks=pytest.mark.long)])
+def name(request: pytest.FixtureRequest) -> BackendName:
+    return cast("BackendName", request.param)
 
 
 @pytest.fixture

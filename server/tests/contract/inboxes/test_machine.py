@@ -16,7 +16,7 @@ from tidings.inboxes.rules import DAY_MS, HOUR_MS
 from tidings.inboxes.store import DynamoInboxRepository
 
 SHORT = settings(
-    max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=10, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 type Story = Callable[[Machine], None]

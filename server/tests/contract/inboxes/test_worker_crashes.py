@@ -61,6 +61,7 @@ def test_a_worker_that_dies_at_any_call_loses_nothing(
     asyncio.run(_dies(tables_dynoxide, tmp_path / "tidings.key", pattern, count, is_after=is_after))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     ("pattern", "count"), [("inbox.deliver", 50), ("inbox.redact_row", 101), ("jobs.mark_done", 1)], ids=str

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.deadline(240)
 SOME = 500
 
 
+@pytest.mark.long
 async def test_kill_9_of_the_only_broker(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The delivery timeout is shorter than the outage, so that some outcomes are unknown."""
     make_topic(at_lone)

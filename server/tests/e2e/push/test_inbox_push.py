@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from e2e.delivery.chat_list_reader import looking
 from e2e.push.conftest import PushInstallation, new_apns_target
 from e2e.push.steps import LONG_S, QUIET_S, numbers
@@ -71,6 +72,7 @@ async def test_a_notification_reaches_offline_users_once_although_the_worker_is_
     assert all(len(some) <= 2 for some in requests)
 
 
+@pytest.mark.long
 async def test_a_connected_user_who_reads_the_notification_is_not_notified(
     push_installation: PushInstallation,
 ) -> None:

@@ -1,5 +1,6 @@
 """`tidings trace` on an installation with a fault: it reports the fault, and which facts are no longer known."""
 
+import pytest
 from e2e.delivery.connected_device import watching
 from e2e.trace.trace_command import state_of, trace, until_traced
 from fixtures.gateway_process import connected
@@ -32,6 +33,7 @@ async def test_no_worker_runs(installation: InstallationProcesses) -> None:
         assert traced.trace["handled"]["is_handled"] is True
 
 
+@pytest.mark.long
 async def test_the_message_is_not_published(installation: InstallationProcesses) -> None:
     """The process died directly after the commit, and no relay runs."""
     installation.ready("delivery")
@@ -85,6 +87,7 @@ async def test_redis_was_emptied(installation: InstallationProcesses) -> None:
     assert traced.of("ben")["state"] == "delivered"
 
 
+@pytest.mark.long
 async def test_redis_and_kafka_are_unavailable(installation: InstallationProcesses) -> None:
     gateway, _ = installation.ready("gateway", "delivery")
     chat = (await installation.direct("anna", "ben")).chat

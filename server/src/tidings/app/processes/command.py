@@ -16,7 +16,7 @@ import click
 from tidings.app.processes.child import child_command
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.options import admin_options, cursor_secrets, load_failpoints
+from tidings.app.wiring.options import cursor_secrets, load_failpoints
 from tidings.kernel.errors import Code, TidingsError
 
 
@@ -44,12 +44,11 @@ def _address(kind: str, settings: Settings) -> tuple[str, int]:
     return section.host, section.port
 
 
-def _reserve(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
+def _reserve(place: tuple[str, int]) -> socket.socket:
     """Bind the port without listening: it is reserved for the children; port 0 selects a free one."""
     family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
-    if shares:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         held.bind(place)
     except OSError:
@@ -63,25 +62,11 @@ def _environment(kind: str, settings: Settings, port: int, number: int) -> Mappi
         **os.environ,
         f"TIDINGS_{kind.upper()}_PORT": str(port),
         f"TIDINGS_{kind.upper()}_REUSE_PORT": "true",
-        "TIDINGS_PROCESS_ADMIN_PORT": str(_admin_port(kind, settings, number)),
+        "TIDINGS_PROCESS_NUMBER": str(number),
     }
     if not cursor_secrets(settings):
         given["TIDINGS_API_CURSOR_SECRET"] = _SHARED_SECRET
     return given
-
-
-def _admin_port(kind: str, settings: Settings, number: int) -> int:
-    """Return the admin port of a child: the first port plus its number. A default that is taken becomes any free port."""
-    admin = admin_options(settings, kind)
-    if not admin.port:
-        return 0
-    port = admin.port + number
-    if admin.may_move:
-        try:
-            _reserve((admin.host, port), shares=False).close()
-        except OSError:
-            return 0
-    return port
 
 
 _SHARED_SECRET = secrets.token_urlsafe(32)

@@ -63,6 +63,13 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
             "port, with a warning. With `--processes` the first process has it; the others have the next numbers."
         ),
     ] = None
+    number: Annotated[
+        int,
+        Meta(
+            description="Which process of `--processes` this is, from 0; set automatically. The admin port is higher by it.",
+            ge=0,
+        ),
+    ] = 0
     drain_s: Annotated[
         float,
         Meta(

@@ -74,11 +74,13 @@ ADMIN_PORTS = {
 
 def admin_options(settings: Settings, kind: str) -> AdminOptions:
     life = settings.process
-    if life.admin_port is None:
-        return AdminOptions(
-            host=life.admin_host, port=ADMIN_PORTS[kind], may_move=True, drain_token=life.drain_token
-        )
-    return AdminOptions(host=life.admin_host, port=life.admin_port, drain_token=life.drain_token)
+    first = ADMIN_PORTS[kind] if life.admin_port is None else life.admin_port
+    return AdminOptions(
+        host=life.admin_host,
+        port=first + life.number if first else 0,
+        may_move=life.admin_port is None,
+        drain_token=life.drain_token,
+    )
 
 
 def process_options(settings: Settings, kind: str) -> ProcessOptions:
