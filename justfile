@@ -28,10 +28,10 @@ gate-mutants *names:
 web step *args:
     uv run python -m tools.web {{ step }} {{ args }}
 
-# Run the tests that failed last, one after the other: just alone
-alone:
+# Run the tests that failed last, one after the other: just alone -k gateway
+alone *args:
     @echo "These tests failed while others ran in parallel. A test that passes now depends on timing: fix it."
-    uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
+    uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1 {{ args }}
 
 # Run the tests that only the nightly run contains: just long-tests -k mutant
 long-tests *args:

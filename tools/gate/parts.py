@@ -48,7 +48,14 @@ class Part:
 
 
 CHROMIUM = (has_chromium, "Debian's package chromium")
-PYTEST = "uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder"
+
+
+def pytest(*words: str, workers: int = 3) -> str:
+    """Return the command that runs tests in parallel, each file in one worker."""
+    parallel = f"--numprocesses {workers} --dist loadfile --no-loadscope-reorder"
+    return f"uv run pytest {parallel} {' '.join(words)}"
+
+
 FULL_PYTEST_OPTIONS = ["--engines", "adapters"]
 """Which tests the full gate selects."""
 LINT = Part("lint", "just lint", waits=False)
@@ -64,28 +71,40 @@ FAST = (
     LINT,
     WEB_CHECK,
     Part("infra", "just infra-check --short", waits=False),
-    Part("pytest", f"{PYTEST} --fast --durations 20", again="just alone"),
+    Part("pytest", pytest("--fast", "--durations 20"), again="just alone"),
 )
-# The browser tests leave most of a second core to the parts that only compute; pytest leaves little.
+COMPUTING_TESTS = [
+    *(f"server/tests/{name}" for name in ("unit", "wire", "architecture", "model", "simulation")),
+    *(f"{name}/tests" for name in ("sdk-python", "terminal", "harness", "tools", "infra")),
+]
+"""Folders with tests that rarely wait. The full gate runs them while the browser tests and the faults wait."""
+_CACHE = "-o cache_dir=build/gate/computing-tests"
 FULL = (
     LINT,
     DOCS,
     Part("infra", "just infra-check --short", waits=False),
+    Part(
+        "computing tests",
+        pytest(_CACHE, *FULL_PYTEST_OPTIONS, *COMPUTING_TESTS, workers=2),
+        again=f"just alone {_CACHE}",
+        waits=False,
+    ),
     WEB_CHECK,
     WEB_TEST,
     Part("browser", "just web browser --short", needs=CHROMIUM),
     Part("history", "just web history --devices 4 --seconds 20", needs=CHROMIUM),
     Part("faults", f"just faults {FAULTS} --short --mutants without"),
     Part("autobahn", "just autobahn picows --short"),
-    Part("pytest", f"{PYTEST} {' '.join(FULL_PYTEST_OPTIONS)} --durations 40", again="just alone"),
+    Part(
+        "pytest",
+        pytest(*FULL_PYTEST_OPTIONS, *(f"--ignore {each}" for each in COMPUTING_TESTS), "--durations 40"),
+        again="just alone",
+    ),
 )
 
 BUILDAH = (is_root_with_buildah, "root, and Debian's packages buildah and mmdebstrap")
 GO = (has_go, "Go")
-EVERYTHING = f"{PYTEST} --long --engines all --examples 150"
-SMALL_TESTS = " ".join(
-    f"server/tests/{name}" for name in ("unit", "wire", "architecture", "model", "simulation")
-)
+EVERYTHING = pytest("--long", "--engines all", "--examples 150")
 NIGHTLY = (
     Part("engines", "uv run tidings engines fetch --dynamo dynoxide", needs=(has_cargo, "cargo")),
     LINT,
@@ -94,13 +113,12 @@ NIGHTLY = (
     Part("infra", "just infra-check"),
     Part("docs", "just docs check"),
     # All tests, in parts that take less than an hour, so that an interruption costs little.
-    Part("tests of units", f"{EVERYTHING} {SMALL_TESTS}"),
+    Part("computing tests", f"{EVERYTHING} {' '.join(COMPUTING_TESTS)}"),
     Part("tests of contracts", f"{EVERYTHING} server/tests/contract"),
     Part("tests of processes", f"{EVERYTHING} server/tests/e2e"),
-    Part("tests of faults and load", f"{EVERYTHING} server/tests/faults server/tests/load server/tests/fuzz"),
     Part(
-        "tests of packages",
-        f"{EVERYTHING} sdk-python/tests terminal/tests harness/tests bench/tests tools/tests infra/tests",
+        "tests of faults and load",
+        f"{EVERYTHING} server/tests/faults server/tests/load server/tests/fuzz bench/tests",
     ),
     Part("models", "just models --wide"),
     Part("simulation", "just simulate --seeds 5000"),
