@@ -5,7 +5,7 @@ The partition workers are the real ones, with their batches, retries and shutdow
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulation.kafka import Held, Topic
 from simulation.loop import Process
@@ -40,7 +40,7 @@ class GroupMember[T]:
     def __init__(self, topic: Topic, process: Process, work: RecordHandlers[T]) -> None:
         self._topic, self._process = topic, process
         self._handle = work.handle
-        self._work = RecordHandlers(work.decode, self._handled, work.dead_letter)
+        self._work = replace(work, handle=self._handled)
         self._assignments: dict[int, _Assignment[T]] = {}
         self._ending: set[int] = set()
         self._is_commit_due = False

@@ -97,7 +97,7 @@ async def test_dead_letters_are_listed_by_pages_without_their_content(
     produce(connection, 3)
     produce(connection, 2, partition=1)
     assert await listed(viewer) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
-    assert await waiting(viewer) == {DEAD: 5, "notifications-dead": 0, "offline-dead": 0}
+    assert await waiting(viewer) == {DEAD: 5, "notifications-dead": 0, "offline-dead": 0, "media-dead": 0}
     first = (await viewer("GET", PATH)).json()["letters"][0]
     assert (first["reason"], first["source"], first["key"]) == ("not an event", "messages/3/9", "key")
     assert (first["headers"], first["state"]) == ([], "waiting")
@@ -225,6 +225,7 @@ def test_the_command_line_lists_replays_and_drops(
         [DEAD, "messages", "3"],
         ["notifications-dead", "notifications", "0"],
         ["offline-dead", "offline", "0"],
+        ["media-dead", "media", "0"],
     ]
     assert f"There are more: --from {DEAD}/0/2" in run("list", DEAD, "--limit", "2")
     assert len(run("list", DEAD, "--from", f"{DEAD}/0/2").splitlines()) == 2

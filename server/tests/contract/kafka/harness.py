@@ -207,9 +207,10 @@ class Worker:
     effects: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     values: set[int] = field(default_factory=set)
     topics: tuple[str, ...] = (TOPIC,)
+    is_ordered: bool = False
 
     def __post_init__(self) -> None:
-        work = RecordHandlers(self.decode, self._handle, self.bury)
+        work = RecordHandlers(self.decode, self._handle, self.bury, is_ordered=self.is_ordered)
         self.consumer = KafkaConsumer(
             self.connection, work, group=GROUP, topics=list(self.topics), tuning=self.tuning
         )

@@ -180,7 +180,30 @@ async def test_a_handler_may_name_the_record_that_cannot_be_understood(connectio
     assert buried == [(3, "no such kind")]
 
 
-async def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(connection: KafkaConfig) -> None:
+async def test_a_record_that_cannot_be_processed_is_a_dead_letter_and_the_consumer_continues(
+    connection: KafkaConfig,
+) -> None:
+    make_topic(connection)
+    buried: list[tuple[int, str]] = []
+
+    async def break_at_30(batch: Batch[int]) -> None:
+        if any(event.body == 30 for event in batch.events):
+            raise ZeroDivisionError("a defect")
+
+    async def bury(record: Record, reason: str) -> None:
+        buried.append((record.offset, reason))
+
+    await fill(connection, 50)
+    worker = Worker(connection, tuning=SMALL_BATCHES, before=break_at_30, bury=bury)
+    async with worker.running():
+        await eventually(lambda: committed(connection) == 50)
+    assert buried == [(30, "It failed 3 times: ZeroDivisionError: a defect")]
+    assert sorted(worker.effects[0]) == [offset for offset in range(50) if offset != 30]
+
+
+async def test_where_order_matters_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(
+    connection: KafkaConfig,
+) -> None:
     make_topic(connection)
 
     async def break_at_30(batch: Batch[int]) -> None:
@@ -188,7 +211,7 @@ async def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(conne
             raise ZeroDivisionError("a defect")
 
     await fill(connection, 50)
-    worker = Worker(connection, tuning=SMALL_BATCHES, before=break_at_30)
+    worker = Worker(connection, tuning=SMALL_BATCHES, before=break_at_30, is_ordered=True)
     with pytest.raises(ZeroDivisionError, match="a defect"):
         async with asyncio.timeout(20):
             await worker.consumer.run()

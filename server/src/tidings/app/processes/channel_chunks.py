@@ -15,10 +15,12 @@ from tidings.jobs.chunk_topic import CHANNEL_TOPICS, decode_chunk
 from tidings.jobs.model import ChunkRef, JobKind
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.kafka.records import Batch
-from tidings.platform.lifecycle.component import Component, Health
+from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
+from tidings.schema.topics.model import NOTIFICATIONS_DEAD
 
 log = logs.get_logger(__name__)
 
@@ -42,11 +44,19 @@ class WorkerOwner(Protocol):
 class ChannelConsumer(Component):
     """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
-    def __init__(self, kind: JobKind, settings: Settings, host: ProcessContext, owner: WorkerOwner) -> None:
+    def __init__(
+        self,
+        kind: JobKind,
+        settings: Settings,
+        host: ProcessContext,
+        publisher: ManagedResource[KafkaPublisher],
+        owner: WorkerOwner,
+    ) -> None:
         self.name = CHANNEL_TOPICS[kind]
         self._kind = kind
         self._settings = settings
         self._host = host
+        self._publisher = publisher
         self._owner = owner
         self._since = host.clock.now()
         self._consumer: KafkaConsumer[ChunkRef] | None = None
@@ -59,7 +69,9 @@ class ChannelConsumer(Component):
         if worker is None:
             raise AssertionError(f"the consumer of {self.name} starts before its worker")
         work = RecordHandlers(
-            decode_chunk, lambda batch: process_chunks(worker, batch), engine_clients.drop_undecodable
+            decode_chunk,
+            lambda batch: process_chunks(worker, batch),
+            dead_letter_to(self._publisher.value, NOTIFICATIONS_DEAD.name),
         )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=self.name, topics=[self.name], tuning=_TUNING

@@ -70,6 +70,7 @@ class DeliveryConsumer(Component):
             decode_committed,
             self._handler(counts).handle,
             dead_letter_to(self._publisher.value, MESSAGES_DEAD.name),
+            is_ordered=True,
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, counts, consumer)

@@ -21,12 +21,12 @@ from tidings.media.store.tasks import decode_media_task
 from tidings.media.worker import MediaStats, MediaWorker
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
-from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.s3.client import S3Client
-from tidings.schema.topics.model import MEDIA
+from tidings.schema.topics.model import MEDIA, MEDIA_DEAD
 
 GROUP = "media"
 BUILDS = (*engine_clients.BUILDS, otlp_headers, s3_options)
@@ -88,7 +88,8 @@ class MediaConsumer(Component):
         parts = MediaWorkerParts(self._settings, self._host, self._engines, self._publisher.value, s3)
         links = link_preview_worker(self._engines, self._host.clock, self._links.value)
         handler = MediaTaskHandler(parts.worker, links)
-        work = RecordHandlers(decode_media_task, handler.handle, engine_clients.drop_undecodable)
+        dead_letter = dead_letter_to(self._publisher.value, MEDIA_DEAD.name)
+        work = RecordHandlers(decode_media_task, handler.handle, dead_letter)
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=GROUP, topics=[MEDIA.name], tuning=_TUNING
         )

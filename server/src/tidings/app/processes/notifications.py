@@ -107,9 +107,9 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         *([] if smtp is None else [smtp]),
         s3,
         chunks,
-        *([] if smtp is None else [ChannelConsumer(JobKind.MAIL, settings, host, chunks)]),
-        ChannelConsumer(JobKind.ERASE, settings, host, chunks.erasures),
-        *([ChannelConsumer(JobKind.EXPORT, settings, host, chunks.exports)] if has_bucket else []),
+        *([] if smtp is None else [ChannelConsumer(JobKind.MAIL, settings, host, publisher, chunks)]),
+        ChannelConsumer(JobKind.ERASE, settings, host, publisher, chunks.erasures),
+        *([ChannelConsumer(JobKind.EXPORT, settings, host, publisher, chunks.exports)] if has_bucket else []),
         OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 

@@ -16,11 +16,12 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import UnavailableError
 from tidings.platform.kafka.consumer import KafkaConsumer
 from tidings.platform.kafka.partition_worker import RecordHandlers
-from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
+from tidings.schema.topics.model import OFFLINE_DEAD
 
 log = logs.get_logger(__name__)
 
@@ -69,7 +70,9 @@ class OfflineCheckConsumer(Component):
             epoch=self._engines.epoch,
         )
         work = RecordHandlers(
-            decode_check, OfflineCheckHandler(checker, clock).handle, engine_clients.drop_undecodable
+            decode_check,
+            OfflineCheckHandler(checker, clock).handle,
+            dead_letter_to(self._publisher.value, OFFLINE_DEAD.name),
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=list(DELAYS_MS))
         _export(self._host, stats, consumer)

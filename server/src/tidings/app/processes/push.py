@@ -50,7 +50,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     publisher = delivery.publisher_component(settings, host)
     senders = ManagedResource("push_providers", lambda: open_senders(settings, host.clock))
     consumer = PushConsumer(settings, host, engines, publisher, senders)
-    chunks = ChannelConsumer(JobKind.PUSH, settings, host, consumer)
+    chunks = ChannelConsumer(JobKind.PUSH, settings, host, publisher, consumer)
     return [*engines.components, publisher, senders, consumer, chunks]
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn, override
 
 from tidings.app.processes.channel_chunks import ChannelConsumer
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import engine_clients
+from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.app.wiring.search import SearchWorkerParts, open_index, required_engine, search_engine
 from tidings.jobs.model import JobKind
@@ -38,8 +38,10 @@ def run_search(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
     index = ManagedResource[SearchIndex]("index", lambda: open_index(settings, host.clock))
+    publisher = delivery.publisher_component(settings, host)
     consumer = SearchConsumer(settings, host, engines, index)
-    return [*engines.components, index, consumer, ChannelConsumer(JobKind.INDEX, settings, host, consumer)]
+    chunks = ChannelConsumer(JobKind.INDEX, settings, host, publisher, consumer)
+    return [*engines.components, publisher, index, consumer, chunks]
 
 
 class SearchConsumer(Component):
@@ -69,7 +71,10 @@ class SearchConsumer(Component):
         parts = SearchWorkerParts(self._host, self._engines, self._index.value)
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
         work = RecordHandlers(
-            decode_committed, IndexHandler(parts.indexer).handle, engine_clients.drop_undecodable
+            decode_committed,
+            IndexHandler(parts.indexer).handle,
+            engine_clients.drop_undecodable,
+            is_ordered=True,
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, parts, consumer)

@@ -66,7 +66,10 @@ class WebhookConsumer(Component):
         parts = WebhookWorkerParts(self._settings, self._host, self._engines, self._transport.value)
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
         work = RecordHandlers(
-            decode_committed, WebhookHandler(parts.worker).handle, engine_clients.drop_undecodable
+            decode_committed,
+            WebhookHandler(parts.worker).handle,
+            engine_clients.drop_undecodable,
+            is_ordered=True,
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, parts, consumer)

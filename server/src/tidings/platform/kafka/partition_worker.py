@@ -1,5 +1,8 @@
 """Process one partition: batches in order, one at a time, each repeated until its effect is applied.
 
+A record whose processing raises an unexpected error three times becomes a dead letter, and the worker continues. Where the
+order of records matters, the error ends the worker instead.
+
 Workers of different partitions do not wait for each other. They run in the event loop, and the consumer's thread fills
 them. A field that both use is written by one side only, as the comments say.
 """
@@ -8,12 +11,13 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from tidings.platform.kafka.config import KafkaHealthTracker
+from tidings.kernel.concurrency import gather_limited
+from tidings.platform.kafka.config import KafkaHealthTracker, log
 from tidings.platform.kafka.errors import UndecodableError, error_text, is_retryable
 from tidings.platform.kafka.publisher import DeadLetterPublisher
 from tidings.platform.kafka.records import (
@@ -35,6 +39,10 @@ class PartitionWorkerOptions:
     max_queued_bytes: int = 1_048_576
     first_retry_s: float = 0.1
     max_retry_s: float = 5.0
+    max_failures: int = 3
+    """Unexpected errors of one record, and dead letters of one key, before the worker tries no more."""
+    aside_s: float = 60.0
+    """How long records of such a key become dead letters without a try, so that others do not wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +56,32 @@ class PartitionFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordHandlers[T]:
+    """`is_ordered`: a record must not be processed before an earlier one of its key, so none can be set aside."""
+
     decode: RecordDecoder[T]
     handle: BatchHandler[T]
     dead_letter: DeadLetterPublisher
+    is_ordered: bool = False
+
+
+_MAX_FAILING_KEYS = 1_000
+
+
+@dataclass(slots=True)
+class _FailingKey:
+    """The dead letters of one key within `aside_s`."""
+
+    letters: int = 0
+    last_at: float = 0.0
+    why: str = ""
+
+    def count(self, why: str, tuning: PartitionWorkerOptions) -> None:
+        now = time.monotonic()
+        self.letters = self.letters + 1 if now - self.last_at < tuning.aside_s else 1
+        self.last_at, self.why = now, why
+
+    def is_aside(self, tuning: PartitionWorkerOptions) -> bool:
+        return self.letters >= tuning.max_failures and time.monotonic() - self.last_at < tuning.aside_s
 
 
 class PartitionWorker[T]:
@@ -79,6 +110,7 @@ class PartitionWorker[T]:
         self.taken_records = 0
         self.taken_bytes = 0
         self.trouble: PartitionFailure | None = None
+        self._failing_keys: dict[bytes, _FailingKey] = {}
         self.done: int | None = None
         """The offset to commit: all records below it are processed. None before the first batch."""
 
@@ -149,10 +181,15 @@ class PartitionWorker[T]:
     async def _finish(self, records: list[Record]) -> None:
         """Return when every record is processed or acknowledged in the dead-letter topic."""
         events = [event for record in records if (event := await self._decode(record)) is not None]
+        await self._process(events)
+        self.trouble = None
+
+    async def _process(self, events: Sequence[DecodedRecord[T]]) -> None:
+        """Process events in order. If they fail together, find those that fail alone: they become dead letters."""
+        events, failures = await self._without_failing_keys(events), 0
         while events:
             try:
                 await self._work.handle(Batch(*self.key, tuple(events)))
-                break
             except UndecodableError as error:
                 rest = [event for event in events if event.record is not error.record]
                 if error.record is None or len(rest) == len(events):
@@ -160,10 +197,49 @@ class PartitionWorker[T]:
                 await self._dead_letter(error.record, error.reason)
                 events = rest
             except Exception as error:
-                if not is_retryable(error):
+                if is_retryable(error):
+                    await self._wait_out(error)
+                elif self._work.is_ordered:
                     raise
-                await self._wait_out(error)
-        self.trouble = None
+                elif len(events) > 1:
+                    middle = len(events) // 2
+                    await self._process(events[:middle])
+                    events = await self._without_failing_keys(events[middle:])
+                elif (failures := failures + 1) < self._tuning.max_failures:
+                    await asyncio.sleep(self._tuning.first_retry_s)
+                else:
+                    await self._set_aside(events[0].record, error)
+                    return
+            else:
+                self.trouble = None
+                return
+
+    async def _without_failing_keys(self, events: Sequence[DecodedRecord[T]]) -> Sequence[DecodedRecord[T]]:
+        """Make the events of keys that failed again and again dead letters, and return the others."""
+        reasons = {
+            key: f"Records of its key failed before: {failing.why}"
+            for key, failing in self._failing_keys.items()
+            if failing.is_aside(self._tuning)
+        }
+        if not reasons:
+            return events
+        await gather_limited(
+            self._dead_letter(event.record, reasons[event.record.key])
+            for event in events
+            if event.record.key in reasons
+        )
+        return [event for event in events if event.record.key not in reasons]
+
+    async def _set_aside(self, record: Record, error: Exception) -> None:
+        """Make a record a dead letter because its processing failed again and again."""
+        why = f"{type(error).__name__}: {error}"
+        log.error("a record failed %s times: %s", self._tuning.max_failures, why, exc_info=error)
+        await self._dead_letter(record, f"It failed {self._tuning.max_failures} times: {why}")
+        if record.key is None:
+            return
+        if len(self._failing_keys) >= _MAX_FAILING_KEYS:
+            self._failing_keys.clear()
+        self._failing_keys.setdefault(record.key, _FailingKey()).count(why, self._tuning)
 
     async def _decode(self, record: Record) -> DecodedRecord[T] | None:
         try:

@@ -99,18 +99,27 @@ MESSAGES = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Every entry of every chat's log, right after its commit; delivery consumes it.",
 )
-MESSAGES_DEAD = Topic(
-    name="messages-dead",
-    key="that of the record",
-    order="",
-    partitions=Partitions(
-        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
-    ),
-    retention_s=14 * DAY_S,
-    retention_why="Longer than a holiday.",
-    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="The dead-letter queue of `messages`: records that could not be decoded, with their bytes, key and headers. "
-    "Added headers have the reason and the original position, so records can be larger than in `messages`.",
+
+
+def _dead_letters(name: str, purpose: str) -> Topic:
+    return Topic(
+        name=name,
+        key="that of the record",
+        order="",
+        partitions=Partitions(
+            small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
+        ),
+        retention_s=14 * DAY_S,
+        retention_why="Longer than a holiday.",
+        max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
+        purpose=f"{purpose} The bytes, key and headers are those of the record; added headers have the reason and the "
+        "original position, so records can be larger.",
+    )
+
+
+MESSAGES_DEAD = _dead_letters(
+    "messages-dead",
+    "The dead-letter queue of `messages`: records that could not be decoded.",
 )
 OFFLINE = Topic(
     name="offline",
@@ -156,18 +165,10 @@ OFFLINE_CHECKS_LATE = Topic(
     purpose="Records of `offline-checks` that are checked again after 30 seconds. A topic of its own, so that they do "
     "not delay the others.",
 )
-OFFLINE_DEAD = Topic(
-    name="offline-dead",
-    key="that of the record",
-    order="",
-    partitions=Partitions(
-        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
-    ),
-    retention_s=14 * DAY_S,
-    retention_why="Longer than a holiday.",
-    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="The dead-letter queue of `tidings run push`: records of its topics that could not be decoded, and notifications "
-    "that a push provider refused or could not accept in time.",
+OFFLINE_DEAD = _dead_letters(
+    "offline-dead",
+    "The dead-letter queue of offline checks and of `tidings run push`: records of their topics that could not be decoded or "
+    "processed, and notifications that a push provider refused or could not accept in time.",
 )
 PUSH_RETRIES = Topic(
     name="push-retries",
@@ -234,18 +235,10 @@ NOTIFICATIONS = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Chunks of jobs: notifications to named users, 100 users per chunk.",
 )
-NOTIFICATIONS_DEAD = Topic(
-    name="notifications-dead",
-    key="that of the record",
-    order="",
-    partitions=Partitions(
-        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
-    ),
-    retention_s=14 * DAY_S,
-    retention_why="Longer than a holiday.",
-    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="The dead-letter queue of `notifications`: records that could not be decoded. The job sweeper publishes their chunks "
-    "again.",
+NOTIFICATIONS_DEAD = _dead_letters(
+    "notifications-dead",
+    "The dead-letter queue of `notifications` and the other topics of jobs: chunks that could not be decoded or processed. "
+    "The job sweeper publishes their chunks again.",
 )
 
 
@@ -315,6 +308,10 @@ MEDIA = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Uploads to process, and uploads of redacted messages to delete. `tidings run media` reads it.",
 )
+MEDIA_DEAD = _dead_letters(
+    "media-dead",
+    "The dead-letter queue of `media`: records that could not be decoded or processed.",
+)
 
 TOPICS = (
     MESSAGES,
@@ -335,12 +332,16 @@ TOPICS = (
     ERASURES,
     EXPORTS,
     MEDIA,
+    MEDIA_DEAD,
 )
 
+_OF_JOBS = (NOTIFICATIONS, MAILS, PUSHES, INDEXING, ERASURES, EXPORTS)
+_OF_PUSH = (OFFLINE, PUSH_RETRIES, PUSH_RETRIES_LATE, PUSH_READS, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE)
 DEAD_LETTER_TOPICS = {
     MESSAGES_DEAD.name: (MESSAGES.name,),
-    NOTIFICATIONS_DEAD.name: (NOTIFICATIONS.name,),
-    OFFLINE_DEAD.name: (OFFLINE.name, PUSH_RETRIES.name, PUSH_RETRIES_LATE.name, PUSH_READS.name),
+    NOTIFICATIONS_DEAD.name: tuple(topic.name for topic in _OF_JOBS),
+    OFFLINE_DEAD.name: tuple(topic.name for topic in _OF_PUSH),
+    MEDIA_DEAD.name: (MEDIA.name,),
 }
 """The dead-letter topics, and the topics that the records of each came from, the usual one first."""
 

@@ -19,8 +19,8 @@ class UnavailableEngineError(Exception):
     retryable = True
 
 
-def record(offset: int, value: bytes = b"x") -> Record:
-    return Record("t", 0, offset, 0, None, value, ())
+def record(offset: int, value: bytes = b"x", key: bytes | None = None) -> Record:
+    return Record("t", 0, offset, 0, key, value, ())
 
 
 def records(count: int) -> list[Record]:
@@ -41,6 +41,8 @@ class Handler:
     tries: list[list[int]] = field(default_factory=list)
     buried: list[tuple[int, str]] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    breaks: frozenset[int] = frozenset()
+    """Offsets whose processing raises an unexpected error."""
 
     async def handle(self, batch: Batch[str]) -> None:
         self.tries.append([event.record.offset for event in batch.events])
@@ -48,14 +50,19 @@ class Handler:
             await self.hold.wait()
         if self.fails:
             raise self.fails.pop(0)
+        if self.breaks & {event.record.offset for event in batch.events}:
+            raise ValueError("a value that it cannot process")
 
     async def bury(self, one: Record, reason: str) -> None:
         self.buried.append((one.offset, reason))
         if self.fails:
             raise self.fails.pop(0)
 
-    def worker(self, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[str]:
-        return PartitionWorker(("t", 0), RecordHandlers(text, self.handle, self.bury), TUNING, on_progress)
+    def worker(
+        self, on_progress: Callable[[], None] = lambda: None, *, is_ordered: bool = False
+    ) -> PartitionWorker[str]:
+        work = RecordHandlers(text, self.handle, self.bury, is_ordered=is_ordered)
+        return PartitionWorker(("t", 0), work, TUNING, on_progress)
 
 
 def give(worker: PartitionWorker[str], given: list[Record]) -> None:
@@ -144,10 +151,50 @@ async def test_a_batch_of_only_undecodable_records_is_done_too() -> None:
     await worker.end(1)
 
 
-@pytest.mark.parametrize("error", [ValueError("a defect"), UndecodableError("which one?")])
-async def test_any_other_error_ends_the_worker_and_nothing_of_the_batch_is_done(error: Exception) -> None:
-    handler = Handler(fails=[error])
+async def test_a_record_that_always_fails_becomes_a_dead_letter_and_the_others_are_processed() -> None:
+    handler = Handler(breaks=frozenset({1}))
     worker = handler.worker()
+    Started(worker)
+    give(worker, records(4))
+    await reaches(worker, 4)
+    assert handler.buried == [(1, "It failed 3 times: ValueError: a value that it cannot process")]
+    assert handler.tries == [[0, 1, 2], [0], [1, 2], [1], [1], [1], [2], [3]]
+    await worker.end(1)
+
+
+async def test_a_record_that_fails_once_is_processed() -> None:
+    handler = Handler(fails=[ValueError("once")])
+    worker = handler.worker()
+    Started(worker)
+    give(worker, records(1))
+    await reaches(worker, 1)
+    assert (handler.tries, handler.buried) == ([[0], [0]], [])
+    await worker.end(1)
+
+
+async def test_many_records_of_one_key_do_not_delay_those_of_another() -> None:
+    handler = Handler(breaks=frozenset(range(4)))
+    worker = handler.worker()
+    Started(worker)
+    for batch in ([record(n, key=b"bad") for n in range(3)], [record(3, key=b"bad"), record(4, key=b"good")]):
+        give(worker, batch)
+        await reaches(worker, batch[-1].offset + 1)
+    assert [offset for offset, _ in handler.buried] == [0, 1, 2, 3]
+    assert handler.buried[-1][1].startswith("Records of its key failed before: ValueError")
+    assert handler.tries[-1] == [4]
+    assert not any(3 in tried for tried in handler.tries)
+    await worker.end(1)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_ordered"),
+    [(ValueError("a defect"), True), (UndecodableError("which one?"), False)],
+)
+async def test_an_error_that_names_no_record_ends_the_worker_and_nothing_of_the_batch_is_done(
+    error: Exception, *, is_ordered: bool
+) -> None:
+    handler = Handler(fails=[error])
+    worker = handler.worker(is_ordered=is_ordered)
     ended = Started(worker).ended
     give(worker, records(3))
     assert await ended is error

@@ -41,6 +41,7 @@ def test_the_topics_are_those_of_the_design() -> None:
         "erasures",
         "exports",
         "media",
+        "media-dead",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 
