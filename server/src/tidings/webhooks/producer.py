@@ -19,7 +19,7 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.push.model import PushOutcome, PushResult
 from tidings.webhooks import rules
 from tidings.webhooks.endpoints import EndpointDirectory, make_event, queued_event
-from tidings.webhooks.model import EventType, QueuedItem
+from tidings.webhooks.model import EndpointName, EventType, QueuedItem
 from tidings.webhooks.ports import WebhookQueue
 
 _USER_EVENTS = {
@@ -58,13 +58,14 @@ class EventProducer:
         )
 
     async def chat_read(self, chat: ChatKey, user: UserId, sequence: int) -> None:
-        """Report how far a user has read a chat. It replaces an earlier read of the chat that waits."""
+        """Report how far a user has read a chat. It replaces a lower read of the chat that waits."""
         await self._emit(
             chat.tenant,
             EventType.MESSAGE_READ,
             {"chat": chat.chat, "user": user, "read": sequence},
             event=rules.stable_id(chat.tenant, "read", chat.chat, user, sequence),
             key=rules.stable_id(chat.tenant, "read", chat.chat, user),
+            order=sequence,
         )
 
     async def notification_delivered(self, delivered: DeliveredChunk) -> None:
@@ -144,6 +145,7 @@ class EventProducer:
         *,
         event: str | None = None,
         key: str | None = None,
+        order: int = 0,
         due_ms: int | None = None,
     ) -> None:
         """Queue an event. Without `event`, its id is new: a repeated call is another event."""
@@ -151,14 +153,12 @@ class EventProducer:
             return
         made = make_event(event or f"evt_{new_ulid().lower()}", kind, self._clock.now_ms(), data)
         endpoints = [each for each in await self.directory.enabled(tenant) if each.wants(made)]
-        items = [queued_event(each.name, made, key=key, due_ms=due_ms) for each in endpoints]
+        items = [queued_event(each.name, made, key=key, order=order, due_ms=due_ms) for each in endpoints]
         if items:
             await self._commits.add(items)
 
     async def _store(self, items: Sequence[QueuedItem]) -> None:
-        # A later event with the same key replaces an earlier one.
-        newest = {(item.endpoint, item.key): item for item in items}
-        await self._queue.add_items(list(newest.values()))
+        await self._queue.add_items(_newest(items))
 
 
 def _push_subject(result: PushResult) -> dict[str, Any]:
@@ -170,3 +170,13 @@ def _push_subject(result: PushResult) -> dict[str, Any]:
 def _push_fields(result: PushResult) -> dict[str, Any]:
     about = {"device": result.device, "provider": result.provider, "reason": result.reason[:256]}
     return {"outcome": result.outcome} | {name: value for name, value in about.items() if value}
+
+
+def _newest(items: Sequence[QueuedItem]) -> list[QueuedItem]:
+    """Return the items without those that a later one replaces."""
+    found: dict[tuple[EndpointName, str], QueuedItem] = {}
+    for item in items:
+        before = found.get((item.endpoint, item.key))
+        if before is None or before.order <= item.order:
+            found[item.endpoint, item.key] = item
+    return list(found.values())

@@ -90,6 +90,19 @@ async def test_after_a_write_that_fails_unexpectedly_the_next_event_is_stored(us
     assert about(await env.received()) == [("report.created", {"review": "u.anna"})]
 
 
+async def test_a_lower_read_of_another_process_does_not_replace_a_higher_one_that_waits(
+    use_cases: UseCaseEnv,
+) -> None:
+    env = await opened(use_cases)
+    other = ProducerEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    for events, sequence in ((env.events, 4), (other.events, 2), (env.events, 3)):
+        await events.chat_read(chat, BEN, sequence)
+    assert [event["data"]["read"] for event in await env.received(EventType.MESSAGE_READ)] == [4]
+    await asyncio.gather(*(env.events.chat_read(chat, BEN, sequence) for sequence in (6, 5)))
+    assert [event["data"]["read"] for event in await env.received(EventType.MESSAGE_READ)] == [6]
+
+
 async def test_frequent_events_are_sent_only_to_endpoints_that_name_them(use_cases: UseCaseEnv) -> None:
     env = ProducerEnv(use_cases)
     plain = await env.endpoint()
