@@ -34,7 +34,7 @@ from tidings.schema.tables.items.jobs import (
     SHARDS,
 )
 from tidings.schema.tables.model import KeyTemplate
-from tidings.schema.tables.patterns import inboxes as patterns
+from tidings.schema.tables.patterns import jobs as patterns
 
 _TABLE = "inbox"
 _MAX_DUE = 100

@@ -116,7 +116,12 @@ def make_event(event: str, kind: EventType, at_ms: int, data: dict[str, object])
 
 
 def queued_event(
-    endpoint: EndpointName, event: WebhookEvent, *, key: str | None = None, due_ms: int | None = None
+    endpoint: EndpointName,
+    event: WebhookEvent,
+    *,
+    key: str | None = None,
+    order: int = 0,
+    due_ms: int | None = None,
 ) -> QueuedItem:
     """Return the queued item of an event. Without `key`, it is the id of the event; without `due_ms`, it is due now."""
     return QueuedItem(
@@ -125,6 +130,7 @@ def queued_event(
         key=key or event.id,
         first=1,
         last=1,
+        order=order,
         due_ms=event.at_ms if due_ms is None else due_ms,
         body=event.body,
     )

@@ -139,7 +139,8 @@ class QueuedItem(Struct, frozen=True, kw_only=True):
     """An item of an endpoint's queue. `key`: the chat of a run, the id of an event or request.
 
     Entries from `first` to `last` of the chat wait. `attempts` counts those of the first of them. A worker claims the
-    item by moving `due_ms` forward, and loses the claim when that time has passed.
+    item by moving `due_ms` forward, and loses the claim when that time has passed. An event with an `order` replaces one
+    with the same key only if that has a lower order.
     """
 
     endpoint: EndpointName
@@ -153,6 +154,7 @@ class QueuedItem(Struct, frozen=True, kw_only=True):
     status: int | None = None
     reason: str = ""
     body: bytes = b""
+    order: int = 0
     since_ms: int = 0
 
     @property

@@ -63,7 +63,7 @@ class WebhookQueue(Protocol):
         ...
 
     async def add_items(self, items: Sequence[QueuedItem]) -> None:
-        """Queue events and requests. A later one with the same key replaces one that waits."""
+        """Queue events and requests. Each replaces one that waits with the same key, unless that has a higher `order`."""
         ...
 
     async def items(self, endpoint: EndpointName, limit: int) -> Sequence[QueuedItem]:

@@ -7,16 +7,14 @@ is sent at least once. A process that dies before has not answered, and the repe
 Events have ids and no content. Receivers read the rest with REST: it is encrypted, and can be erased.
 """
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tidings.accounts.model import UserChange, UserChangeKind
 from tidings.inboxes.model import DeliveredChunk, InboxKey, NotificationId
 from tidings.jobs.model import JobProgress
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.group_commit import GroupCommit
 from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.push.model import PushOutcome, PushResult
 from tidings.webhooks import rules
@@ -41,8 +39,11 @@ class EventProducer:
     def __init__(self, directory: EndpointDirectory, queue: WebhookQueue, clock: Clock) -> None:
         self.directory = directory
         """The endpoints, through a cache that other parts of the process share."""
-        self._writer = _BatchWriter(queue)
+        self._queue = queue
         self._clock = clock
+        # Every write of the queue also notes the backlog of the endpoint, one item for all events. Without batches, many
+        # events at a time would exceed what DynamoDB writes to one item.
+        self._commits = GroupCommit(self._store)
 
     async def user_changed(self, change: UserChange) -> None:
         await self._emit(change.tenant, _USER_EVENTS[change.kind], {"user": change.user})
@@ -57,13 +58,14 @@ class EventProducer:
         )
 
     async def chat_read(self, chat: ChatKey, user: UserId, sequence: int) -> None:
-        """Report how far a user has read a chat. It replaces an earlier read of the chat that waits."""
+        """Report how far a user has read a chat. It replaces a lower read of the chat that waits."""
         await self._emit(
             chat.tenant,
             EventType.MESSAGE_READ,
             {"chat": chat.chat, "user": user, "read": sequence},
             event=rules.stable_id(chat.tenant, "read", chat.chat, user, sequence),
             key=rules.stable_id(chat.tenant, "read", chat.chat, user),
+            order=sequence,
         )
 
     async def notification_delivered(self, delivered: DeliveredChunk) -> None:
@@ -143,6 +145,7 @@ class EventProducer:
         *,
         event: str | None = None,
         key: str | None = None,
+        order: int = 0,
         due_ms: int | None = None,
     ) -> None:
         """Queue an event. Without `event`, its id is new: a repeated call is another event."""
@@ -150,7 +153,12 @@ class EventProducer:
             return
         made = make_event(event or f"evt_{new_ulid().lower()}", kind, self._clock.now_ms(), data)
         endpoints = [each for each in await self.directory.enabled(tenant) if each.wants(made)]
-        await self._writer.add([queued_event(each.name, made, key=key, due_ms=due_ms) for each in endpoints])
+        items = [queued_event(each.name, made, key=key, order=order, due_ms=due_ms) for each in endpoints]
+        if items:
+            await self._commits.add(items)
+
+    async def _store(self, items: Sequence[QueuedItem]) -> None:
+        await self._queue.add_items(_newest(items))
 
 
 def _push_subject(result: PushResult) -> dict[str, Any]:
@@ -164,49 +172,11 @@ def _push_fields(result: PushResult) -> dict[str, Any]:
     return {"outcome": result.outcome} | {name: value for name, value in about.items() if value}
 
 
-def _new_future() -> "asyncio.Future[None]":
-    return asyncio.get_running_loop().create_future()
-
-
-@dataclass(slots=True)
-class _ItemBatch:
-    """Items that are written together. A later one with the same key replaces an earlier one."""
-
-    items: dict[tuple[EndpointName, str], QueuedItem] = field(default_factory=dict)
-    stored: "asyncio.Future[None]" = field(default_factory=_new_future)
-
-
-class _BatchWriter:
-    """Group commit: while a batch is written, further items form the next one.
-
-    Every write of the queue also notes the backlog of the endpoint, one item for all events. Without batches, many events
-    at a time would exceed what DynamoDB writes to one item.
-    """
-
-    def __init__(self, queue: WebhookQueue) -> None:
-        self._queue = queue
-        self._next: _ItemBatch | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def add(self, items: Sequence[QueuedItem]) -> None:
-        """Return when the items are stored."""
-        if not items:
-            return
-        batch = self._next = self._next or _ItemBatch()
-        batch.items.update({(item.endpoint, item.key): item for item in items})
-        if self._task is None:
-            self._task = asyncio.create_task(self._write())
-        # A caller that is cancelled must not cancel the write, which has items of others.
-        await asyncio.shield(batch.stored)
-
-    async def _write(self) -> None:
-        while (batch := self._next) is not None:
-            self._next = None
-            try:
-                await self._queue.add_items(list(batch.items.values()))
-            except TidingsError as error:
-                batch.stored.set_exception(error)
-                batch.stored.exception()  # Every caller may have been cancelled. Reading it keeps asyncio from logging it as lost.
-            else:
-                batch.stored.set_result(None)
-        self._task = None
+def _newest(items: Sequence[QueuedItem]) -> list[QueuedItem]:
+    """Return the items without those that a later one replaces."""
+    found: dict[tuple[EndpointName, str], QueuedItem] = {}
+    for item in items:
+        before = found.get((item.endpoint, item.key))
+        if before is None or before.order <= item.order:
+            found[item.endpoint, item.key] = item
+    return list(found.values())

@@ -28,7 +28,9 @@ from tidings.webhooks.sender import MAX_RUN_S, EventRun, EventSender, WebhookSta
 
 _log = logging.getLogger(__name__)
 
-_MAX_QUEUED_KNOWN = 1_000
+_MAX_QUEUED_READ = 1_000
+_MAX_QUEUED_KNOWN = 2_000
+_LONG_QUEUE_S = 10.0
 _MAX_CONCURRENT_CHATS = 32
 _SLOW_S = 30.0
 _HEALTHY_EVERY_S = 600.0
@@ -58,14 +60,14 @@ class WorkerOptions:
 class _EndpointState:
     """The state of an endpoint's queue, as this worker knows it.
 
-    queued: chats that have a run in the queue. It may contain chats whose run is done, and lacks none of this
-        worker's partitions in `read_for`.
-    is_long: the queue has too many runs to remember, so that every event is queued.
+    queued: chats that have a run in the queue. It may contain chats whose run is done, and lacks none of the
+        partitions in `read_for`. Events of other partitions are queued.
+    long_until: the queue had too many runs to remember. It is not read again before this time.
     """
 
     queued: set[ChatId] = field(default_factory=set)
     read_for: set[int] = field(default_factory=set)
-    is_long: bool = False
+    long_until: float = 0.0
     waiting: int = 0
     slow_until: float = 0.0
     healthy_at: float = 0.0
@@ -157,7 +159,7 @@ class WebhookWorker:
         """Return when every event of the runs is delivered or queued."""
         endpoints = {each.run.endpoint.name: each.run.endpoint for each in runs}
         await gather_limited(self._read_queue(partition, each) for each in endpoints.values())
-        decisions = await gather_limited(self._may_send(each) for each in runs)
+        decisions = await gather_limited(self._may_send(partition, each) for each in runs)
         live = [each for each, may_send in zip(runs, decisions, strict=True) if may_send]
         queued = [each for each, may_send in zip(runs, decisions, strict=True) if not may_send]
         for each in live:
@@ -172,21 +174,21 @@ class WebhookWorker:
     async def _read_queue(self, partition: int, endpoint: Endpoint) -> None:
         """Learn which chats have a run in the endpoint's queue, once for each assignment of a partition."""
         state = self._state(endpoint)
-        if partition in state.read_for:
+        if partition in state.read_for or self._deps.clock.monotonic() < state.long_until:
             return
-        # Race: the worker of another partition queues a run during this read. Chats that are added meanwhile are kept.
-        before = set(state.queued)
-        found = await self._deps.queue.items(endpoint.name, _MAX_QUEUED_KNOWN)
-        state.is_long = len(found) >= _MAX_QUEUED_KNOWN
-        in_queue = {ChatId(item.key) for item in found if item.kind is QueueKind.RUN}
-        state.queued = in_queue | (state.queued - before)
-        if not state.is_long:
-            state.read_for.add(partition)
+        found = await self._deps.queue.items(endpoint.name, _MAX_QUEUED_READ)
+        if len(found) >= _MAX_QUEUED_READ:
+            state.long_until = self._deps.clock.monotonic() + _LONG_QUEUE_S
+            return
+        # Race: the worker of another partition queues a run during this read, which may lack it. A read only adds chats;
+        # `extend` finds out which runs are done.
+        state.queued |= {ChatId(item.key) for item in found if item.kind is QueueKind.RUN}
+        state.read_for.add(partition)
 
-    async def _may_send(self, each: _LiveRun) -> bool:
+    async def _may_send(self, partition: int, each: _LiveRun) -> bool:
         """Return whether a run may be sent now. False: its chat or the endpoint has queued events, or is slow."""
         state = self._state(each.run.endpoint)
-        if state.is_long:
+        if partition not in state.read_for:
             return False
         if each.chat.chat in state.queued:
             if await self._deps.queue.extend(each.run.endpoint.name, each.chat, each.run.last):
@@ -252,6 +254,12 @@ class WebhookWorker:
 
     async def _add_run(self, each: _LiveRun, first: int, due_ms: int) -> None:
         self._stats.queued += 1
+        state = self._state(each.run.endpoint)
+        state.queued.add(each.chat.chat)
+        if len(state.queued) > _MAX_QUEUED_KNOWN:
+            # Each partition reads the queue again before it sends the next events, this run included.
+            state.queued.clear()
+            state.read_for.clear()
         await self._deps.queue.add_run(
             each.run.endpoint.name,
             each.chat,
@@ -261,11 +269,6 @@ class WebhookWorker:
             attempt=each.run.failure,
             tried_ms=each.run.failed_ms,
         )
-        state = self._state(each.run.endpoint)
-        state.queued.add(each.chat.chat)
-        if len(state.queued) > _MAX_QUEUED_KNOWN:
-            state.is_long = True
-            state.read_for.clear()
 
     async def _settle(self, each: _LiveRun) -> None:
         claim, each.claim = each.claim, None

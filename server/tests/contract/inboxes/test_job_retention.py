@@ -10,7 +10,7 @@ from tidings.app.wiring.inboxes import build_inboxes
 from tidings.jobs.store import due_shard
 from tidings.kernel.ids import ulid_ms
 from tidings.schema.tables.items.jobs import JOBS_OF_TENANT, LISTED_SORT, OF_JOB
-from tidings.schema.tables.patterns import inboxes as patterns
+from tidings.schema.tables.patterns import jobs as patterns
 
 DAY_S = 86_400
 

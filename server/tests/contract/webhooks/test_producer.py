@@ -20,6 +20,7 @@ from tidings.kernel.ids import ChatId, DeviceId, TenantId, UserId
 from tidings.moderation.model import ReportReason
 from tidings.moderation.reviews import ReportRequest
 from tidings.moderation.store import DynamoReviewStore
+from tidings.platform.dynamo.errors import ServiceError
 from tidings.push.model import PushKind, PushOutcome, PushResult
 from tidings.webhooks.endpoints import EndpointDirectory
 from tidings.webhooks.model import FREQUENT_TYPES, EventType, QueueKind
@@ -76,6 +77,30 @@ async def test_a_request_is_not_answered_before_its_event_is_stored(use_cases: U
     env.broken.is_broken = False
     await users.suspend(env.use_cases.tenant, ANNA, is_on=True)
     assert about(await env.received()) == [("user.suspended", {"user": "anna"})]
+
+
+async def test_after_a_write_that_fails_unexpectedly_the_next_event_is_stored(use_cases: UseCaseEnv) -> None:
+    env = await opened(use_cases)
+    env.broken.is_broken, env.broken.error = True, ServiceError(code="AccessDeniedException")
+    reports = [env.events.reported(use_cases.tenant, f"u.{user}", {}, BEN) for user in ("anna", "cleo")]
+    failed = await asyncio.wait_for(asyncio.gather(*reports, return_exceptions=True), 5)
+    assert [type(error) for error in failed] == [ServiceError, ServiceError]
+    env.broken.is_broken = False
+    await asyncio.wait_for(env.events.reported(use_cases.tenant, "u.anna", {}, BEN), 5)
+    assert about(await env.received()) == [("report.created", {"review": "u.anna"})]
+
+
+async def test_a_lower_read_of_another_process_does_not_replace_a_higher_one_that_waits(
+    use_cases: UseCaseEnv,
+) -> None:
+    env = await opened(use_cases)
+    other = ProducerEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    for events, sequence in ((env.events, 4), (other.events, 2), (env.events, 3)):
+        await events.chat_read(chat, BEN, sequence)
+    assert [event["data"]["read"] for event in await env.received(EventType.MESSAGE_READ)] == [4]
+    await asyncio.gather(*(env.events.chat_read(chat, BEN, sequence) for sequence in (6, 5)))
+    assert [event["data"]["read"] for event in await env.received(EventType.MESSAGE_READ)] == [6]
 
 
 async def test_frequent_events_are_sent_only_to_endpoints_that_name_them(use_cases: UseCaseEnv) -> None:

@@ -20,6 +20,7 @@ from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Delete, Put, TransactAction
 from tidings.schema.tables.items.inboxes import CONTENT_SORT, KEY_SORT, OF_KEY, OF_NOTIFICATION
 from tidings.schema.tables.patterns import inboxes as patterns
+from tidings.schema.tables.patterns import jobs as job_patterns
 
 _TABLE = "inbox"
 _CURRENT = 0
@@ -82,7 +83,7 @@ class DynamoContentStore:
             item["ttl"] = claim.at_ms // 1000 + KEY_TTL_S
         try:
             await self._client.put(
-                patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
+                job_patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
             )
         except ConditionFailedError as failed:
             return _claim_from_item(failed.item or {})
@@ -92,7 +93,7 @@ class DynamoContentStore:
 
     async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
         with translate_read_errors:
-            item = await self._client.get(patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
+            item = await self._client.get(job_patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
         return None if item is None else _claim_from_item(item)
 
     async def _write(self, pattern: AccessPattern, actions: list[TransactAction]) -> bool:

@@ -8,7 +8,6 @@ import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, time
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 import tantivy
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.group_commit import GroupCommit
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.search.model import Candidate, CandidateRequest, IndexChange, MessageRef, SearchDocument
 from tidings.search.store import tantivy_schema as schema
@@ -61,22 +61,10 @@ class TantivySearchReader:
         return index.searcher()
 
 
-def _new_future() -> "asyncio.Future[None]":
-    return asyncio.get_running_loop().create_future()
-
-
-@dataclass(slots=True)
-class _CommitBatch:
-    """Writes that are committed together."""
-
-    writes: list[Write] = field(default_factory=list)
-    done: "asyncio.Future[None]" = field(default_factory=_new_future)
-
-
 class TantivySearchIndex(TantivySearchReader):
     """Writes the index. Raises `settings_invalid` if another process writes it.
 
-    Group commit: while a batch is committed, further changes form the next one. A commit is flushed to the disk.
+    Concurrent changes share a commit, which is flushed to the disk.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -85,8 +73,7 @@ class TantivySearchIndex(TantivySearchReader):
         self._path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._written = tantivy.Index(schema.SCHEMA, path=str(self._path))
         self._writer: tantivy.IndexWriter | None = self._open_writer()
-        self._next: _CommitBatch | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._commits = GroupCommit(self._write_all)
         self._versions: OrderedDict[MessageRef, int] = OrderedDict()
         self._mark = directory / "purged"
         """A file whose time is that of the last purge."""
@@ -181,34 +168,23 @@ class TantivySearchIndex(TantivySearchReader):
 
     async def close(self) -> None:
         """Finish the commit in progress and release the lock."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        await self._commits.wait_idle()
         writer, self._writer = self._writer, None
         if writer is not None:
             await asyncio.to_thread(writer.wait_merging_threads)
 
     async def _commit(self, write: Write) -> None:
-        batch = self._next = self._next or _CommitBatch()
-        batch.writes.append(write)
-        if self._task is None:
-            self._task = asyncio.create_task(self._run())
-        # A caller that is cancelled must not cancel the commit, which has changes of others.
-        await asyncio.shield(batch.done)
+        await self._commits.add([write])
 
-    async def _run(self) -> None:
-        while (batch := self._next) is not None:
-            self._next = None
-            try:
-                await asyncio.to_thread(self._write, batch.writes)
-            except (ValueError, OSError) as error:
-                failure = TidingsError(
-                    Code.OUTCOME_UNKNOWN, f"The index in {self._path} was not written: {error}"
-                )
-                batch.done.set_exception(failure)
-                batch.done.exception()  # Every caller may have been cancelled. Reading it keeps asyncio from logging it as lost.
-            else:
-                batch.done.set_result(None)
-        self._task = None
+    async def _write_all(self, writes: Sequence[Write]) -> None:
+        try:
+            await asyncio.to_thread(self._write, writes)
+        except (ValueError, OSError) as error:
+            reason = str(error)
+        else:
+            return
+        # Not raised in the handler: the traceback of the first error would keep the former writer, which has the lock.
+        raise TidingsError(Code.OUTCOME_UNKNOWN, f"The index in {self._path} was not written: {reason}")
 
     def _write(self, writes: Sequence[Write]) -> None:
         if self._writer is None:
@@ -220,6 +196,9 @@ class TantivySearchIndex(TantivySearchReader):
             self._writer.commit()
         except (ValueError, OSError):
             self._writer = None
+            raise
+        except Exception:
+            self._writer.rollback()
             raise
 
 

@@ -126,10 +126,24 @@ class DynamoWebhookQueue(DynamoBacklogs):
 
     async def add_items(self, items: Sequence[QueuedItem]) -> None:
         with translate_write_errors:
-            await self._client.batch_write(
-                patterns.QUEUE_ITEMS, puts=[_key(item) | _values(item) for item in items], repeatable=True
-            )
+            plain = [_key(item) | _values(item) for item in items if not item.order]
+            if plain:
+                await self._client.batch_write(patterns.QUEUE_ITEMS, puts=plain, repeatable=True)
+            await gather_limited(self._put_newer(item) for item in items if item.order)
         await gather_limited(self.note_backlog(endpoint) for endpoint in {item.endpoint for item in items})
+
+    async def _put_newer(self, item: QueuedItem) -> None:
+        """Queue an event, unless one that waits with its key has the same order or a higher one."""
+        await condition_held(
+            self._client.put(
+                patterns.QUEUE_NEWER,
+                _key(item) | _values(item),
+                condition="attribute_not_exists(#o) OR #o < :o",
+                names={"#o": "order"},
+                values={":o": item.order},
+                repeatable=True,
+            )
+        )
 
     async def items(self, endpoint: EndpointName, limit: int) -> Sequence[QueuedItem]:
         found: list[QueuedItem] = []
@@ -232,7 +246,7 @@ def _values(item: QueuedItem) -> dict[str, Any]:
         "status": item.status or 0,
     }
     if item.kind is QueueKind.EVENT:
-        values["body"] = item.body
+        values |= {"body": item.body, "order": item.order}
     if item.kind is QueueKind.REPLAY:
         values["since_ms"] = item.since_ms
     return values
@@ -252,5 +266,6 @@ def _item_from(endpoint: EndpointName, item: Mapping[str, Any]) -> QueuedItem:
         status=int(item["status"]) or None,
         reason=item["reason"],
         body=item.get("body", b""),
+        order=int(item.get("order", 0)),
         since_ms=int(item.get("since_ms", 0)),
     )

@@ -83,9 +83,10 @@ QUEUED_EVENT = TableItem(
     "queued event",
     QUEUE,
     EVENT_KEY,
-    {**_RUN, "body": BlobLimit(16 * 1024)},
+    {**_RUN, "body": BlobLimit(16 * 1024), "order": SEQUENCE},
     max_bytes=17 * 1024,
-    holds="an event that is not an entry of a log. It has ids, never content: what users write is encrypted elsewhere",
+    holds="an event that is not an entry of a log. It has ids, never content: what users write is encrypted elsewhere. "
+    "`order` of a read is its position: a lower one does not replace it",
     growth=Growth("the endpoint is disabled above this number", MAX_BACKLOG),
 )
 REPLAY_REQUEST = TableItem(

@@ -39,6 +39,12 @@ QUEUE_ITEMS = batch_write(
     "tenant#endpoint, event#id or replay#id",
     "Queue events that are not in a log, or request a replay.",
 )
+QUEUE_NEWER = put(
+    "webhooks.queue_newer",
+    WEBHOOKS,
+    "tenant#endpoint, event#id, if absent or of a lower order",
+    "Queue an event that replaces an earlier one of the same subject, for example a read of a chat.",
+)
 LIST_QUEUE = query(
     "webhooks.list_queue",
     WEBHOOKS,
