@@ -1,12 +1,11 @@
 """Web Push endpoints are chosen by users: invalid ones are refused when registered, and harmless when stored."""
 
 import asyncio
-import selectors
-import socket
 import ssl
-from typing import Any, override
+from typing import Any
 
 import pytest
+from fixtures.loops import OfflineLoop
 from fixtures.push_notes import ANNA, PHONE, note, provider, registration
 from fixtures.web_push_server import WebPushServer
 from hypothesis import example, given, settings
@@ -51,18 +50,6 @@ INVALID = [
     "https://push.example/#x",
     "http://push.example/",
 ]
-
-
-class OfflineLoop(asyncio.SelectorEventLoop):
-    """Every name that the resolver of the standard library accepts is this machine, which no tenant may reach."""
-
-    def __init__(self) -> None:
-        super().__init__(selectors.DefaultSelector())
-
-    @override
-    async def getaddrinfo(self, host: Any, port: Any, **_: Any) -> list[Any]:
-        host.encode("idna")
-        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", int(port)))]
 
 
 async def send(endpoint: str, p256dh: str = KEYS.p256dh) -> SendResult | None:
