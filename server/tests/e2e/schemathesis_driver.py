@@ -44,6 +44,7 @@ REFUSED_BY_RULE = (
         400, _INVALID, "^`Idempotency-Key` and `client_message_id` must be equal"
     ),  # a schema cannot compare a header with a field
     Rule(400, _INVALID, "Give exactly one of apns, fcm, web_push and http"),  # the others may be null
+    Rule(400, _INVALID, "^The endpoint of the subscription is refused"),  # a pattern is no parser of URLs
     Rule(400, _INVALID, "is not a time zone"),  # the database of time zones defines them
     Rule(400, _INVALID, "^No flag is given"),  # all three are present and null
     Rule(400, _INVALID, "Input should be a valid integer"),  # 5.0 is an integer in JSON Schema, but not here

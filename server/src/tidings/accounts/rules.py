@@ -12,13 +12,9 @@ from tidings.accounts.model import ChallengeId, Phone
 from tidings.accounts.ports import Mac
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_pseudonym, is_user_id
+from tidings.kernel.mail_addresses import EMAIL_BYTES, parse_mail_address
 from tidings.kernel.security import SecurityEventKind, record_security_event
 
-EMAIL_BYTES = 254
-"""RFC 5321 section 4.5.3.1.3, without the angle brackets."""
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-EMAIL_PATTERN = rf"^[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*$"
-_EMAIL = re.compile(EMAIL_PATTERN)
 _LOCALE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}")
 
 
@@ -164,9 +160,13 @@ def check_avatar(uri: str) -> str:
 
 def check_email(address: str) -> str:
     """Accept an address that a mail server can understand. Whether it exists is known only when a mail arrives."""
-    if _EMAIL.fullmatch(address) is None:
-        raise invalid_request("An e-mail address has the form `name@example.com`, in ASCII.")
-    return _short(address, EMAIL_BYTES, "An e-mail address")
+    try:
+        parse_mail_address(address)
+    except ValueError:
+        raise invalid_request(
+            f"An e-mail address has the form `name@example.com`, in ASCII, and at most {EMAIL_BYTES} characters."
+        ) from None
+    return address
 
 
 def check_locale(locale: str) -> str:

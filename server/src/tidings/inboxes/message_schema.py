@@ -7,19 +7,27 @@ A loop is written out `_LOOP` times rather than once: a loop that names itself t
 message, so counting it once would let `{"anyOf": [{"properties": {"x": {"$ref": "#"}}}, …the same again]}` pass.
 
 The walk does not know keywords: every object and list counts, and every string under `$ref` is followed. So a keyword
-that this module does not know hides nothing. References within a document start with `#`; a `$id` below the root
+that this module does not know hides nothing. Regular expressions are bounded apart from that: the time to match one is
+its compiled size times the text, and both are the tenant's. References within a document start with `#`; a `$id` below the root
 would change their meaning and is refused.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from tidings.inboxes.schema_process import SchemaProcess, is_valid, make_validator, schema_errors
+from tidings.inboxes.schema_process import (
+    MAX_PATTERN_BYTES,
+    SchemaProcess,
+    is_valid,
+    make_validator,
+    pattern_bytes,
+    schema_errors,
+)
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
@@ -33,6 +41,8 @@ _UNEVALUATED_FACTOR = 4
 """The validator evaluates everything below such a keyword several times."""
 _UNIQUE = 50
 """`uniqueItems` compares pairs."""
+_MAX_PATTERNS_BYTES = 256_000
+"""With a message of `MAX_BYTES`, they take about 1.5 s in the helper process, whose limit is 5 s."""
 _VALUES_PER_STEP = 8
 """Plain values in a list, as in `enum` and `required`, are compared much faster than a subschema."""
 
@@ -46,12 +56,38 @@ def count_unrolled(schema: Mapping[str, Any]) -> int:
     return _SchemaWalk(schema).count(schema, 0)
 
 
+def _check_patterns(patterns: Mapping[str, int]) -> None:
+    """Raise `request_invalid` for patterns that take too long together. `patterns`: how often each is matched."""
+    total_bytes = 0
+    for pattern, times in patterns.items():
+        total_bytes += times * pattern_bytes(pattern)
+        if total_bytes > _MAX_PATTERNS_BYTES:
+            raise _invalid_schema(
+                f"its regular expressions compile to more than {_MAX_PATTERNS_BYTES} bytes together. Use `maxLength` "
+                "and `minLength` rather than long repetitions."
+            )
+
+
+def _patterns_of(node: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(pattern := node.get("pattern"), str):
+        yield pattern
+    if isinstance(by_name := node.get("patternProperties"), dict):
+        yield from by_name
+
+
+def _has_pattern(schema: Mapping[str, Any]) -> bool:
+    """Return whether the schema matches regular expressions, or compiles those of messages."""
+    nodes = (node for node in _containers(schema) if isinstance(node, dict))
+    return any(node.get("format") == "regex" or any(_patterns_of(node)) for node in nodes)
+
+
 class _SchemaWalk:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._anchors = defaultdict[str, list[Any]](list)
         self._entered = Counter[int]()
         self._visited = 0
+        self.patterns = Counter[str]()
         for node in _containers(root):
             if isinstance(node, dict):
                 self._note(node)
@@ -64,6 +100,7 @@ class _SchemaWalk:
         total = 1 + len(node) // _VALUES_PER_STEP
         total += sum(self.count(child, depth + 1) for child in children if isinstance(child, dict | list))
         if isinstance(node, dict):
+            self.patterns.update(_patterns_of(node))
             total += sum(self._follow(target, depth) for target in self._targets(node))
             total += _UNIQUE * ("uniqueItems" in node)
             total *= _UNEVALUATED_FACTOR if any(name in node for name in _UNEVALUATED) else 1
@@ -161,11 +198,15 @@ def encode_payload(message: Mapping[str, Any]) -> bytes:
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Raise `request_invalid` if this is not a schema of draft 2020-12, has external references or is too complex."""
-    _unrolled(body := _encode(schema))
+    walk = _SchemaWalk(schema)
+    walk.count(schema, 0)
+    _check_patterns(walk.patterns)
     try:
-        make_validator(body)
+        make_validator(_encode(schema))
     except ValueError as error:
         reason = str(error).partition("\n")[0]
+        if reason.endswith('is not a "regex"'):
+            reason += f", or it compiles to more than {MAX_PATTERN_BYTES} bytes"
         raise _invalid_schema(reason) from error
 
 
@@ -174,16 +215,17 @@ async def check_payload(
 ) -> None:
     """Raise `content_invalid`, with the first errors, if the message does not match the schema.
 
-    A costly validation runs in a helper process, off the event loop. Raises `request_invalid` for a stored schema that
+    A costly validation, and each with a regular expression, runs in a helper process, off the event loop. Raises `request_invalid` for a stored schema that
     is more complex than the bound: the inbox needs another schema.
     """
     if schema is None:
         return
     encoded, body = _encode(schema), encode_payload(message)
-    steps = _unrolled(encoded) * (1 + len(body) // _BYTES_PER_VALUE)
-    if steps <= _CHEAP and is_valid(encoded, message):
+    cost = _cost_of(encoded)
+    steps = cost.unrolled * (1 + len(body) // _BYTES_PER_VALUE)
+    if not cost.has_pattern and steps <= _CHEAP and is_valid(encoded, message):
         return
-    if steps <= _CHEAP_ERRORS:
+    if not cost.has_pattern and steps <= _CHEAP_ERRORS:
         errors = schema_errors(encoded, message)
     else:
         errors = await _helper.errors(tenant, encoded, body)
@@ -195,6 +237,12 @@ async def check_payload(
         )
 
 
+class _SchemaCost(NamedTuple):
+    unrolled: int
+    has_pattern: bool
+
+
 @lru_cache(maxsize=256)
-def _unrolled(schema: bytes) -> int:
-    return count_unrolled(msgspec.json.decode(schema))
+def _cost_of(encoded: bytes) -> _SchemaCost:
+    schema = msgspec.json.decode(encoded)
+    return _SchemaCost(count_unrolled(schema), _has_pattern(schema))

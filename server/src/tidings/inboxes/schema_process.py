@@ -17,6 +17,8 @@ import msgspec
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
+MAX_PATTERN_BYTES: Final = 50_000
+_PATTERN_SIZES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, MAX_PATTERN_BYTES)
 _MAX_ERRORS = 5
 
 
@@ -32,12 +34,26 @@ def schema_errors(schema: bytes, message: Mapping[str, Any]) -> list[str]:
 
 @lru_cache(maxsize=256)
 def make_validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    """Compile a schema. Patterns are matched in linear time; external references are not fetched."""
+    """Compile a schema. Raises `ValueError`; also for a pattern of more than `MAX_PATTERN_BYTES`.
+
+    Patterns are matched in linear time; external references are not fetched.
+    """
     return jsonschema_rs.Draft202012Validator(
-        msgspec.json.decode(schema),
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
-        offline=True,
+        msgspec.json.decode(schema), pattern_options=_regex_options(MAX_PATTERN_BYTES), offline=True
     )
+
+
+def pattern_bytes(pattern: str) -> int:
+    """Return a bound of the compiled size of a pattern; 0 if it is invalid or has more than `MAX_PATTERN_BYTES`."""
+    for size in _PATTERN_SIZES:
+        with contextlib.suppress(ValueError):
+            jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_regex_options(size))
+            return size
+    return 0
+
+
+def _regex_options(max_bytes: int) -> jsonschema_rs.RegexOptions:
+    return jsonschema_rs.RegexOptions(size_limit=max_bytes, dfa_size_limit=max_bytes)
 
 
 DEADLINE_S: Final = 5.0
@@ -86,7 +102,7 @@ class SchemaProcess:
 def _too_slow() -> TidingsError:
     return TidingsError(
         Code.CONTENT_INVALID,
-        "The message could not be validated against the schema of its inbox in time.",
+        "The message could not be validated against the schema of its inbox within the limits of time and memory.",
         hint="Send a smaller message, or simplify the schema of the inbox.",
     )
 

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from urllib.parse import SplitResult, urlsplit
 
 _NAT64 = IPv6Network("64:ff9b::/96")
+_NAME_CHARS, _LABEL_CHARS = 253, 63
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 type Address = IPv4Address | IPv6Address
@@ -48,9 +49,17 @@ def check_url(url: str, reach: NetworkPolicy) -> str | None:
         return "it must be https"
     if not parts.hostname or port == 0:
         return "it has no host"
+    if not _is_host(parts.hostname):
+        return "its host is not a valid name or address"
     if parts.username is not None or parts.password is not None or parts.fragment:
         return "it must not have a user, a password or a fragment"
     return None
+
+
+def _is_host(name: str) -> bool:
+    # RFC 1035 section 2.3.4. The resolver raises `UnicodeError` for other names.
+    labels = name.removesuffix(".").split(".")
+    return len(name) <= _NAME_CHARS and all(0 < len(label) <= _LABEL_CHARS for label in labels)
 
 
 def _is_plain_loopback(parts: SplitResult, reach: NetworkPolicy) -> bool:

@@ -19,8 +19,9 @@ _AFTER_LINK = ".,;:!?)]*_~"
 # A match ends at the next `<`, so that many beginnings do not each read the rest of the page.
 _META = re.compile(r"<meta\s([^<>]{1,4000})>", re.IGNORECASE)
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]{1,2000})", re.IGNORECASE)
+# A name begins after another character, so that the end of a long name is not tried at each of its letters.
 _ATTRIBUTE = re.compile(
-    r"([a-z:-]{1,40})\s{0,5}=\s{0,5}(?:\"([^\"]{0,3000})\"|'([^']{0,3000})'|([^\s\"'>]{1,500}))",
+    r"(?<![a-z:-])([a-z:-]{1,40})\s{0,5}=\s{0,5}(?:\"([^\"]{0,3000})\"|'([^']{0,3000})'|([^\s\"'>]{1,500}))",
     re.IGNORECASE,
 )
 _SPACES = re.compile(r"[\s\x00-\x1f\x7f]+")

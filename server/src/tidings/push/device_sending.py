@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -56,7 +55,7 @@ class DeviceSender:
 def _provider_name(target: PushRegistration) -> str:
     """Name what fails together: a push service of browsers, or the account of a tenant."""
     if isinstance(target.target, WebPushTarget):
-        return f"web_push {urlsplit(target.target.endpoint).netloc}"
+        return f"web_push {target.target.service}"
     return f"{kind_of(target.target)} {target.tenant}"
 
 

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
@@ -48,6 +49,14 @@ class WebPushTarget(Struct, frozen=True, kw_only=True, tag="web_push", tag_field
     p256dh: Annotated[str, Meta(min_length=87, max_length=88, pattern=r"^[A-Za-z0-9_-]+=?$")]
     auth: Annotated[str, Meta(min_length=22, max_length=24, pattern=r"^[A-Za-z0-9_-]+={0,2}$")]
     server_key: Annotated[str, Meta(max_length=88)] | None = None
+
+    @property
+    def service(self) -> str:
+        """The host and port of the push service; empty if the endpoint is not a valid URL."""
+        try:
+            return urlsplit(self.endpoint).netloc
+        except ValueError:
+            return ""
 
 
 class HttpTarget(Struct, frozen=True, kw_only=True, tag="http", tag_field="kind"):

@@ -7,22 +7,30 @@ from msgspec.structs import replace
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited, retry_on_conflict
 from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.kernel.network_policy import NetworkPolicy
 from tidings.kernel.security import SecurityEventKind, record_security_event
 from tidings.push.model import PushRegistration
 from tidings.push.ports import RegistrationStore
+from tidings.push.rules import check_target
 
 
 class PushRegistrations:
-    def __init__(self, store: RegistrationStore, clock: Clock) -> None:
+    """`network`: which addresses the endpoints of browsers may have, as when notifications are sent."""
+
+    def __init__(
+        self, store: RegistrationStore, clock: Clock, network: NetworkPolicy = NetworkPolicy.PUBLIC
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._network = network
 
     async def register(self, registration: PushRegistration) -> None:
         """Register a device, replacing its registration. Idempotent.
 
         A token that another user or device registered is taken over: an installation receives the notifications of the
-        user who signed in last.
+        user who signed in last. Raises `request_invalid` for an endpoint to which nothing can be sent.
         """
+        check_target(registration.target, self._network)
         made = replace(registration, registered_ms=self._clock.now_ms())
         former = await retry_on_conflict(lambda: self._store.put(made))
         if former is not None and former.user != made.user:

@@ -14,15 +14,18 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.network_policy import NetworkPolicy, check_url
 from tidings.push.model import (
     MessageState,
     PushAction,
     PushDecision,
     PushPolicy,
     PushPreferences,
+    PushTarget,
     QuietHours,
     ShownAlert,
     SkipReason,
+    WebPushTarget,
 )
 
 _DAYS = 7
@@ -52,6 +55,16 @@ class RetryDelays(NamedTuple):
 
 
 DEFAULT_DELAYS = RetryDelays()
+
+
+def check_target(target: PushTarget, network: NetworkPolicy) -> None:
+    """Raise `request_invalid` for the endpoint of a browser that is not a URL of `network`."""
+    if isinstance(target, WebPushTarget) and (fault := check_url(target.endpoint, network)):
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"The endpoint of the subscription is refused: {fault}.",
+            hint="Send the `endpoint` of the browser's `PushSubscription` unchanged.",
+        )
 
 
 def decide(

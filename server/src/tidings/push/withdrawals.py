@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import final
-from urllib.parse import urlsplit
 
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatKey, message_id
@@ -56,7 +55,7 @@ class PushWithdrawals:
         targets = [
             each
             for each in await self._deps.registrations.list(read.tenant, read.user)
-            if kind_of(each.target) in providers and _accepts_withdrawals(each)
+            if kind_of(each.target) in providers and accepts_withdrawals(each)
         ]
         if targets:
             badge = await self._deps.badge(read.tenant, read.user)
@@ -93,8 +92,7 @@ class PushWithdrawals:
             await self._deps.registrations.remove(target)
 
 
-def _accepts_withdrawals(registration: PushRegistration) -> bool:
+def accepts_withdrawals(registration: PushRegistration) -> bool:
+    """Return whether the service of a registration accepts a push that removes a notification."""
     target = registration.target
-    return (
-        not isinstance(target, WebPushTarget) or urlsplit(target.endpoint).hostname not in _SHOWS_EVERY_PUSH
-    )
+    return not isinstance(target, WebPushTarget) or target.service not in _SHOWS_EVERY_PUSH

@@ -57,6 +57,7 @@ async def test_a_device_is_registered_and_removed(use_cases: UseCaseEnv, body: A
         {"fcm": {"token": "t"}, "apns": APNS},
         {"apns": APNS | {"token": "not hexadecimal" * 5}},
         {"web_push": WEB_PUSH | {"endpoint": "ftp://push.example.com"}},
+        {"web_push": WEB_PUSH | {"endpoint": "https://[x"}},
         {"fcm": {"token": "t"}, "locale": "not a locale"},
     ],
 )

@@ -48,6 +48,20 @@ async def test_a_send_is_tried_sent_and_recalled_with_a_proof(console: ConsoleAp
     ]
 
 
+async def test_a_viewer_checks_messages_against_the_stored_schema_only(console: ConsoleApp) -> None:
+    viewer, operator = [await console.caller(role, console.tenant) for role in (Role.VIEWER, Role.OPERATOR)]
+    inbox = f"/admin/v1/tenants/{console.tenant}/inboxes/default"
+    await operator("PUT", inbox, NEWS)
+    stored, other = {"payload_schema": NEWS["payload_schema"]}, {"payload_schema": {"required": ["text"]}}
+    message = {"message": {"title": "hi"}}
+    for body in (message, message | stored):
+        assert (await viewer("POST", f"{inbox}/preview", body)).json()["valid"] is True
+    refused = await viewer("POST", f"{inbox}/preview", message | other)
+    assert (refused.status_code, refused.json()["code"]) == (403, Code.FORBIDDEN)
+    for wrong in (other, {"payload_schema": {"type": "nonsense"}}):
+        assert (await operator("POST", f"{inbox}/preview", message | wrong)).json()["valid"] is False
+
+
 async def test_a_broadcast_is_estimated_sent_and_halted(console: ConsoleApp) -> None:
     operator, path = (
         await console.caller(Role.OPERATOR, console.tenant),

@@ -13,6 +13,7 @@ from fixtures.tables import Tables
 from msgspec.structs import replace
 
 from tidings.accounts.model import EmailRefusal, ProfileChange
+from tidings.accounts.store.users import DynamoUserStore
 from tidings.inboxes.mail.model import MailConfig, MailTemplate
 from tidings.inboxes.mail.rules import RETRY_AFTER_S
 from tidings.inboxes.preferences import CategorySettings, Channel, Digest, Excess, Throttle
@@ -30,6 +31,39 @@ def open_mail(tables: Tables, space: Namespace, tmp_path: Path) -> OpenMail:
 
 class Killed(BaseException):
     """Ends a worker like a signal: no handler catches it."""
+
+
+async def test_a_user_with_misplaced_dots_in_their_address_receives_a_mail(open_mail: OpenMail) -> None:
+    async with open_mail() as at:
+        await at.add_user("anna", "anna..b@docomo.example")
+        await at.mail.set(at.tenant, DEFAULT, MailConfig(reply_to="help.@shop.example"))
+        await at.given("anna", category="sport")
+        assert at.smtp.written_recipients == ['TO:<"anna..b"@docomo.example>']
+        assert [dict(mail.raw_items())["To"] for mail in at.smtp.mails] == ['"anna..b"@docomo.example']
+        assert [mail["Reply-To"].addresses[0].username for mail in at.smtp.mails] == ["help."]
+        assert await at.outcome("anna") == ("sent", "")
+
+
+async def test_a_mail_that_cannot_be_composed_fails_alone(open_mail: OpenMail) -> None:
+    """An address that was stored before it was refused, and names that the rules of today do not allow."""
+    async with open_mail() as at:
+        await at.add_user("anna")
+        await at.add_user("ben")
+        stored = replace(await at.users.read(at.tenant, UserId("anna")), email="anna@[x")
+        rows = DynamoUserStore(at.client, at.ring, at.user_keys)
+        await rows.change(at.tenant, stored.user, ProfileChange(email=stored.email), at.clock.now_ms())
+        await at.given("anna", "ben", category="sport")
+        state, reason = await at.outcome("anna")
+        assert (state, at.stats.failed) == ("failed", 1)
+        assert "anna@[x" in reason
+        assert await at.outcome("ben") == ("sent", "")
+
+
+async def test_an_invalid_address_for_replies_is_refused(open_mail: OpenMail) -> None:
+    async with open_mail() as at:
+        with pytest.raises(TidingsError) as refused:
+            await at.mail.set(at.tenant, DEFAULT, MailConfig(reply_to="help@[x"))
+        assert refused.value.code is Code.REQUEST_INVALID
 
 
 async def test_each_user_with_an_address_receives_one_mail_in_their_language(open_mail: OpenMail) -> None:

@@ -5,10 +5,12 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from encodings import punycode
 
 import pytest
 from aiohttp import web
 from fixtures.engines import Namespace
+from fixtures.loops import longest_pause_s
 from fixtures.media_env import CollectedTasks, MediaEnv, MemoryLinkCache
 from fixtures.use_cases import ANNA, BEN, CLEO, code_of
 from PIL import Image
@@ -27,6 +29,8 @@ from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.options import RedisOptions
 from tidings.tenants.model import MediaPolicy
 
+MAX_PAUSE_S = 0.05
+PUNYCODE = b"-" + bytes(punycode.generate_generalized_integer(0x1F600 - 0x80, 72)) + b"a" * 300_000
 PAGE = "<title>The beach</title><meta name=description content='Sand'>"
 
 
@@ -42,6 +46,7 @@ class HostileServer:
     def __init__(self) -> None:
         self.requests: list[str] = []
         self.url = ""
+        self.page = b""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["HostileServer"]:
@@ -65,6 +70,10 @@ class HostileServer:
             return web.Response(body=picture(), content_type="image/png")
         if path in ("huge", "slow", "huge-picture"):
             return await self._stream(request, path)
+        if path == "raw":
+            return web.Response(
+                body=self.page, headers={"Content-Type": f"text/html; charset={request.query['charset']}"}
+            )
         image = request.query.get("image", "/picture")
         page = f"{PAGE}<meta property='og:image' content='{image}'>"
         types = {"json": "application/json", "charset": "text/html; charset=no-such"}
@@ -111,7 +120,6 @@ async def test_a_page_has_title_description_and_a_small_picture() -> None:
         "loop",
         "json",
         "error",
-        "charset",
         "to?where=file:///etc/passwd",
         "to?where=http://user:password@127.0.0.1/",
         "to?where=http://10.0.0.1/",
@@ -123,6 +131,32 @@ async def test_what_is_not_a_page_has_no_preview(path: str) -> None:
         url = f"{server.url}/{path}"
         assert await fetcher.fetch(url) == LinkPreview(url=url)
         assert len(server.requests) <= links.MAX_REDIRECTS + 1
+
+
+async def test_a_page_in_an_unknown_character_set_is_read_as_utf_8() -> None:
+    async with HostileServer().running() as server, fetching() as fetcher:
+        assert (await fetcher.fetch(f"{server.url}/charset")).title == "The beach"
+
+
+@pytest.mark.parametrize(
+    ("charset", "part"),
+    [
+        ("punycode", PUNYCODE),
+        ("windows-1252", b"\x81"),
+        ("tis-620", b"\xff"),
+        ("gb18030", b"\x81"),
+        ("utf-8", b"<meta " + b"a" * 3_900 + b">"),
+        ("utf-8", b"<meta " + b"a= " * 1_300 + b">"),
+        ("utf-8", b"<title "),
+    ],
+)
+async def test_a_hostile_page_does_not_stop_the_event_loop(charset: str, part: bytes) -> None:
+    async with HostileServer().running() as server, fetching() as fetcher:
+        server.page = (part * (links.PAGE_BYTES // len(part) + 1))[: links.PAGE_BYTES]
+        url = f"{server.url}/raw?charset={charset}"
+        # A busy machine delays some attempts, but not all.
+        pauses = [await longest_pause_s(fetcher.fetch(url)) for _ in range(3)]
+    assert min(pauses) < MAX_PAUSE_S, pauses
 
 
 async def test_only_the_beginning_of_a_huge_page_is_read() -> None:

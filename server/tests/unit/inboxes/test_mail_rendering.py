@@ -15,8 +15,11 @@ from tidings.inboxes.mail.rendering import (
 )
 from tidings.inboxes.store.smtp import SmtpOptions
 from tidings.kernel.errors import TidingsError
+from tidings.kernel.mail_addresses import parse_mail_address
 
-ENVELOPE = MailEnvelope("news@shop.example", "anna@home.example", "<id@shop.example>", 1_763_184_000_000)
+ENVELOPE = MailEnvelope(
+    "news@shop.example", parse_mail_address("anna@home.example"), "<id@shop.example>", 1_763_184_000_000
+)
 
 
 def template(**more: str) -> MailTemplate:

@@ -1,10 +1,12 @@
 """Validation of messages against schemas of tenants, also hostile ones: bounded work, and clear errors."""
 
 import asyncio
+import random
 import time
 from typing import Any
 
 import pytest
+from fixtures.loops import longest_pause_s
 
 from tidings.inboxes import message_schema
 from tidings.inboxes.message_schema import MAX_UNROLLED, check_payload, check_schema, count_unrolled
@@ -118,8 +120,83 @@ async def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
         await check_payload(ACME, schema, {"title": "a" * 5_000 + "b"})
 
 
+def automata(size: int, count: int) -> list[str]:
+    """Return patterns that are small as texts. Their compiled sizes are some 70 bytes times `size`."""
+    return [rf"[ab]*a[ab]{{{size - number}}}c" for number in range(count)]
+
+
+BRANCHES = automata(8_000, 5)
+TEXT = "".join(random.Random(1).choices("ab", k=16_000))
+
+
+def any_of(keyword: str, patterns: list[str]) -> dict[str, Any]:
+    """Return a schema that tries all patterns, as values or as names of properties."""
+    if keyword == "pattern":
+        return {"properties": {"p": {"anyOf": [{"pattern": each} for each in patterns]}}}
+    return {"anyOf": [{"allOf": [{"patternProperties": {each: False}}, False]} for each in patterns]}
+
+
+@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+def test_patterns_with_large_automata_are_refused(keyword: str) -> None:
+    assert refused(any_of(keyword, BRANCHES))
+    assert refused(any_of(keyword, BRANCHES[:1]))
+    assert refused(any_of(keyword, automata(600, 10))), "too many"
+    assert refused({"properties": {"a": {"pattern": "("}}})
+    assert not refused(any_of(keyword, automata(600, 4)))
+    assert not refused(any_of(keyword, [rf"^[a-z]{{1,40}}{n}$" for n in range(30)]))
+    assert not refused({"const": {"pattern": "("}})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        any_of("pattern", BRANCHES),  # stored before the bound
+        any_of("pattern", automata(600, 4)),
+        any_of("patternProperties", automata(600, 4)),
+    ],
+    ids=["stored", "values", "names"],
+)
+async def test_patterns_leave_the_loop_free(schema: dict[str, Any]) -> None:
+    message = {"p": TEXT[:8_000], TEXT[:7_900]: 1}
+
+    async def check() -> None:
+        with pytest.raises(TidingsError) as caught:
+            await check_payload(ACME, schema, message)
+        assert caught.value.code is Code.CONTENT_INVALID
+
+    # A busy machine delays some attempts, but not all.
+    pauses = [await longest_pause_s(check()) for _ in range(3)]
+    assert min(pauses) < 0.05, pauses
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"pattern": "^x"}}},
+        {"patternProperties": {"^x": False}},
+        {"properties": {"a": {"format": "regex"}}},
+        {"$defs": {"d": {"pattern": "^x"}}, "properties": {"a": {"$ref": "#/$defs/d"}}},
+    ],
+)
+async def test_a_schema_with_a_pattern_is_checked_in_the_helper(
+    schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+
+    class Helper:
+        async def errors(self, _tenant: TenantId, _schema: bytes, message: bytes) -> list[str]:
+            asked.append(message)
+            return []
+
+    monkeypatch.setattr(message_schema, "_helper", Helper())
+    await check_payload(ACME, schema, {"a": "x"})
+    assert asked == [b'{"a":"x"}']
+    await check_payload(ACME, {"properties": {"a": {"format": "email"}}}, {"a": "x"})
+    assert len(asked) == 1
+
+
 COSTLY: dict[str, Any] = {
-    "properties": {"a": {"items": {"anyOf": [{"type": "string", "pattern": f"^x{n}"} for n in range(900)]}}}
+    "properties": {"a": {"items": {"anyOf": [{"type": "string", "minLength": n + 2} for n in range(900)]}}}
 }
 
 

@@ -1,10 +1,17 @@
 """Links in texts, and what pages say about themselves."""
 
+import asyncio
 import time
 
 import pytest
+from fixtures.loops import OfflineLoop
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from tidings.media.links import MAX_TITLE_CHARS, PageFacts, first_link, read_page
+from tidings.kernel.network_policy import NetworkPolicy
+from tidings.media.links import MAX_TITLE_CHARS, LinkPreview, PageFacts, first_link, read_page
+from tidings.media.store.links import GuardedLinkFetcher
+from tidings.platform.guarded_http import open_guarded_session
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,19 @@ def test_texts_are_short_and_without_control_characters() -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["<meta ", "<meta a='", "<title>", "<", '<meta property="og:title" ', "=", '"', "<title ", "a", "a= "],
+    [
+        "<meta ",
+        "<meta a='",
+        "<title>",
+        "<",
+        '<meta property="og:title" ',
+        "=",
+        '"',
+        "<title ",
+        "a",
+        "a= ",
+        f"<meta {'a' * 3_900}>",
+    ],
 )
 def test_a_hostile_page_takes_no_longer_than_its_size(part: str) -> None:
     def took(size: int) -> float:
@@ -57,3 +76,25 @@ def test_a_hostile_page_takes_no_longer_than_its_size(part: str) -> None:
     small = min(took(64_000) for _ in range(3))
     large = min(took(256_000) for _ in range(3))
     assert large < max(10 * small, 0.3)
+
+
+@settings(deadline=None)
+@given(text=st.builds("http{}".format, st.text(max_size=60)) | st.from_regex(r"\Ahttps?://[^\s<>]{1,60}\Z"))
+@example(text="https://[x")
+@example(text=f"https://{'a' * 64}.example")
+@example(text="https://\u2102\u2215evil.example")
+@example(text="https://xn--.example")
+def test_no_link_of_a_message_raises_while_it_is_fetched(text: str) -> None:
+    url = first_link(text)
+    if url is None:
+        return
+
+    async def fetch() -> LinkPreview:
+        network = NetworkPolicy.PUBLIC
+        async with open_guarded_session(
+            network, max_connections=1, timeout_s=5, headers={}, keeps_connections=False
+        ) as session:
+            return await GuardedLinkFetcher(session, network).fetch(url)
+
+    with asyncio.Runner(loop_factory=OfflineLoop) as runner:
+        assert runner.run(fetch()) == LinkPreview(url=url)

@@ -25,7 +25,7 @@ from tidings.api.schemas.jobs import JobInPath, JobResponse, JobsResponse
 from tidings.api.schemas.notifications import InboxInPath, NotificationInPath
 from tidings.inboxes import message_schema
 from tidings.jobs.model import JobId
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import Code, TidingsError
 from tidings.operators.model import Role
 
 router = APIRouter(prefix="/admin/v1/tenants/{tenant}", route_class=ConsoleRoute, tags=["notifications"])
@@ -34,7 +34,10 @@ _READ_AT_ONCE: Final = 100
 
 
 class PreviewBody(ApiModel):
-    """`payload_schema` replaces the stored schema of the inbox, to try one before it is set."""
+    """`payload_schema` replaces the stored schema of the inbox, to try one before it is set.
+
+    Trying another schema than the stored one requires the role `operator`, as setting it does.
+    """
 
     message: dict[str, Any]
     payload_schema: dict[str, Any] | None = None
@@ -89,10 +92,16 @@ async def preview_message(
 ) -> PreviewResponse:
     """Validate a message against the schema of the inbox, or against another one. Changes nothing."""
     stored = await call.context.services.notifications.inboxes.read(tenant, inbox)
-    schema = stored.schema if body.payload_schema is None else body.payload_schema
+    other = None if body.payload_schema == stored.schema else body.payload_schema
+    if other is not None and not call.operator.role.includes(Role.OPERATOR):
+        raise TidingsError(
+            Code.FORBIDDEN, "Trying a schema that the inbox does not have requires the role `operator`."
+        )
     size = len(msgspec.json.encode(body.message))
     try:
-        await message_schema.check_payload(tenant, schema, body.message)
+        if other is not None:
+            message_schema.check_schema(other)
+        await message_schema.check_payload(tenant, stored.schema if other is None else other, body.message)
     except TidingsError as error:
         if error.retryable:
             raise

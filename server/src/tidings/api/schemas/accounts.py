@@ -18,7 +18,6 @@ from tidings.accounts.model import (
     User,
 )
 from tidings.accounts.phone_login import CodeAnswer
-from tidings.accounts.rules import EMAIL_BYTES, EMAIL_PATTERN
 from tidings.api.schemas.api_model import (
     E164,
     SHOWN,
@@ -31,6 +30,7 @@ from tidings.api.schemas.api_model import (
 from tidings.ephemeral.model import Presence
 from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import DeviceId, TenantId, UserId
+from tidings.kernel.mail_addresses import EMAIL_BYTES, EMAIL_PATTERN
 
 _AT = "2026-11-15T02:11:21.957Z"
 _PHONE = "+4915123456789"

@@ -259,7 +259,7 @@ class ApiWiring:
             users=people.users,
             erasures=build_erasure_service(client, inboxes.jobs, clock, keys),
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
-            push=build_push_services(client, user_keys, clock, inboxes, epoch=epoch),
+            push=build_push_services(self.settings.push, client, user_keys, clock, inboxes, epoch=epoch),
             notifications=notification_services(inboxes, client, user_keys, clock),
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),

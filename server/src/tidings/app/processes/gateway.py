@@ -267,7 +267,7 @@ class GatewayWiring:
             history=cases.history,
             watermarks=self.lists.marking,
             inboxes=inbox_use_cases(inboxes),
-            push=build_push_cases(client, keys, self.host.clock, inboxes, epoch),
+            push=build_push_cases(self.settings.push, client, keys, self.host.clock, inboxes, epoch=epoch),
         )
 
     def _inboxes(self) -> InboxServices:

@@ -15,6 +15,7 @@ from tidings.inboxes.store.mail import DynamoMailConfigStore, DynamoMailResultSt
 from tidings.inboxes.store.smtp import SmtpOptions, SmtpTransport
 from tidings.kernel.clock import Clock
 from tidings.kernel.failpoints import Failpoints
+from tidings.kernel.mail_addresses import parse_mail_address
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.settings import TenantReader
@@ -44,8 +45,12 @@ def mail_options(settings: Settings) -> MailOptions | None:
         raise ValueError("mail.sender: is not set; mails need an address that they come from")
     if wanted.public_url is None:
         raise ValueError("mail.public_url: is not set; links to unsubscribe need the address of the REST API")
+    try:
+        sender = parse_mail_address(wanted.sender)
+    except ValueError as error:
+        raise ValueError(f"mail.sender: {error}") from None
     return MailOptions(
-        sender=wanted.sender,
+        sender=sender.spec,
         public_url=wanted.public_url.rstrip("/"),
         timeout_s=wanted.timeout_s,
         max_concurrent=wanted.max_connections,

@@ -9,6 +9,7 @@ from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.api.services import PushServices
 from tidings.app.settings import Settings
+from tidings.app.settings.push import PushSettings
 from tidings.app.wiring.chats import build_chat_lists, build_chat_row_reader
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.gateway.ports import PushUseCases
@@ -117,11 +118,18 @@ def _tenants(client: DynamoClient, keys: UserKeyRing, clock: Clock) -> TenantRea
 
 
 def build_push_services(
-    client: DynamoClient, keys: UserKeyRing, clock: Clock, inboxes: InboxServices, *, epoch: Epoch
+    wanted: PushSettings,
+    client: DynamoClient,
+    keys: UserKeyRing,
+    clock: Clock,
+    inboxes: InboxServices,
+    *,
+    epoch: Epoch,
 ) -> PushServices:
     """Build the services of the REST API."""
+    store, network = DynamoRegistrationStore(client, keys.tenants), NetworkPolicy(wanted.network)
     return PushServices(
-        registrations=PushRegistrations(DynamoRegistrationStore(client, keys.tenants), clock),
+        registrations=PushRegistrations(store, clock, network),
         preferences=PushPreferencesService(DynamoAlertStore(client), clock),
         providers=PushProviders(DynamoProviderStore(client, keys.tenants), clock),
         results=DynamoResultStore(client),
@@ -130,10 +138,16 @@ def build_push_services(
 
 
 def build_push_cases(
-    client: DynamoClient, keys: UserKeyRing, clock: Clock, inboxes: InboxServices, epoch: Epoch
+    wanted: PushSettings,
+    client: DynamoClient,
+    keys: UserKeyRing,
+    clock: Clock,
+    inboxes: InboxServices,
+    *,
+    epoch: Epoch,
 ) -> PushUseCases:
     """Build the services of a gateway."""
-    services = build_push_services(client, keys, clock, inboxes, epoch=epoch)
+    services = build_push_services(wanted, client, keys, clock, inboxes, epoch=epoch)
     return PushUseCases(services.registrations, services.preferences, services.providers, services.badge)
 
 

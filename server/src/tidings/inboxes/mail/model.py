@@ -52,7 +52,8 @@ class MailState(StrEnum):
 class MailResult(Struct, frozen=True, kw_only=True):
     """What happened to the mail of a notification to a user.
 
-    `until_ms`: when the claim of a worker ends. `reason`: a `SkipReason`, or the answer of the mail server.
+    `until_ms`: when the claim of a worker ends. `reason`: a `SkipReason`, the answer of the mail server, or why no
+    mail could be composed.
     """
 
     notification: NotificationId

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from tidings.inboxes.mail.model import DEFAULT_LOCALE, MailConfig, MailTemplate
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.mail_addresses import MailAddress, parse_mail_address
 
 _PLACE = re.compile(r"\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}")
 _SCRIPT = re.compile(r"^[\s\x00-\x1f]*(javascript|data|vbscript)\s*:", re.IGNORECASE)
@@ -52,7 +53,7 @@ class MailFields(NamedTuple):
 
 class MailEnvelope(NamedTuple):
     sender: str
-    recipient: str
+    recipient: MailAddress
     message_id: str
     at_ms: int
 
@@ -102,13 +103,16 @@ def render(template: MailTemplate | None, fields: MailFields, locale: str | None
 def compose(
     rendered: RenderedMail, envelope: MailEnvelope, config: MailConfig, unsubscribe_url: str | None
 ) -> bytes:
-    """Return the message with its headers. The same arguments give the same bytes, apart from MIME boundaries."""
+    """Return the message with its headers. The same arguments give the same bytes, apart from MIME boundaries.
+
+    Raises `ValueError`, or another error of the package `email`, for an address or a name that no header can contain.
+    """
     mail = EmailMessage(policy=_POLICY)
     mail["Subject"] = rendered.subject
     mail["From"] = Address(config.sender_name or "", addr_spec=envelope.sender)
-    mail["To"] = Address(addr_spec=envelope.recipient)
+    mail["To"] = envelope.recipient.spec
     if config.reply_to is not None:
-        mail["Reply-To"] = Address(addr_spec=config.reply_to)
+        mail["Reply-To"] = parse_mail_address(config.reply_to).spec
     mail["Message-ID"] = envelope.message_id
     mail["Date"] = format_datetime(datetime.fromtimestamp(envelope.at_ms / 1000, UTC))
     # RFC 3834: no automatic answers.

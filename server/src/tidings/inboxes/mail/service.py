@@ -30,6 +30,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.mail_addresses import parse_mail_address
 from tidings.tenants.model import SealingKeyProvider, TenantLookup
 
 UNSUBSCRIBE: Final = "unsubscribe"
@@ -78,12 +79,17 @@ class MailService:
         return await self._store.read(tenant, name) or NO_CONFIG
 
     async def set(self, tenant: TenantId, inbox: str, config: MailConfig) -> MailConfig:
-        """Replace the configuration of an inbox. Raises `inbox_not_found`, and `request_invalid` for a template."""
+        """Replace the configuration of an inbox.
+
+        Raises `inbox_not_found`, and `request_invalid` for a template or an address for replies.
+        """
         found = await self._inboxes.of(tenant, inbox)
         for template in config.templates:
             check_template(template)
             if template.category is not None:
                 found.code_of(template.category)
+        if config.reply_to is not None:
+            _check_reply_to(config.reply_to)
         _check_size(config)
 
         async def step() -> MailConfig:
@@ -147,6 +153,13 @@ class MailService:
             if reference is not None and reference.inbox_key.tenant == tenant:
                 return reference
         raise TidingsError(Code.CREDENTIAL_INVALID, "This link is not valid.")
+
+
+def _check_reply_to(address: str) -> None:
+    try:
+        parse_mail_address(address)
+    except ValueError as error:
+        raise TidingsError(Code.REQUEST_INVALID, f"Invalid address for replies: {error}.") from None
 
 
 def _check_size(config: MailConfig) -> None:

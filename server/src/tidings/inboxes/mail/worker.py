@@ -33,6 +33,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import UserId
+from tidings.kernel.mail_addresses import parse_mail_address
 
 _OUTAGE_S = 30.0
 """How long nothing is sent after the mail server did not answer or refused the sender."""
@@ -162,8 +163,17 @@ class MailWorker:
             await self._deps.results.put(inbox_key, msgspec.structs.replace(result, reason=reason or ""))
             self._stats.skipped += 1
             return _Outcome.DONE
-        mail = self._compose(batch, inbox_key, content, person, person.email)
+        try:
+            mail = self._compose(batch, inbox_key, content, person, person.email)
+        except Exception as error:  # noqa: BLE001 - `email` raises many types. Data of one user must not stop the others.
+            return await self._fail(inbox_key, result, f"The mail cannot be composed: {error}")
         return await self._attempt(inbox_key, person, result, mail, is_last=is_last)
+
+    async def _fail(self, inbox_key: InboxKey, result: MailResult, reason: str) -> _Outcome:
+        failed = msgspec.structs.replace(result, state=MailState.FAILED, reason=reason[:256])
+        await self._deps.results.put(inbox_key, failed)
+        self._stats.failed += 1
+        return _Outcome.FAILED
 
     async def _attempt(
         self, inbox_key: InboxKey, user: User, result: MailResult, mail: OutgoingMail, *, is_last: bool
@@ -220,11 +230,13 @@ class MailWorker:
         name = rules.sign_reference(reference, MAIL_ID, mac)
         envelope = rendering.MailEnvelope(
             sender=self._options.sender,
-            recipient=address,
+            recipient=parse_mail_address(address),
             message_id=f"<{name}@{self._options.sender.rpartition('@')[2]}>",
             at_ms=self._deps.clock.now_ms(),
         )
         rendered = rendering.render(template, fields, user.locale)
         return OutgoingMail(
-            envelope.sender, address, rendering.compose(rendered, envelope, batch.config, link)
+            envelope.sender,
+            envelope.recipient.spec,
+            rendering.compose(rendered, envelope, batch.config, link),
         )

@@ -13,7 +13,8 @@ import msgspec
 
 from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy, check_url
-from tidings.media.links import LinkPreview, link_key, read_page
+from tidings.media.charsets import decode_page
+from tidings.media.links import LinkPreview, PageFacts, link_key, read_page
 from tidings.media.sandbox import run_decoder
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import translate_redis_errors
@@ -69,7 +70,7 @@ class GuardedLinkFetcher:
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 return await self._fetch(url)
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError, LookupError):
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
             return LinkPreview(url=url)
 
     async def _fetch(self, url: str) -> LinkPreview:
@@ -77,7 +78,8 @@ class GuardedLinkFetcher:
         if found is None:
             return LinkPreview(url=url)
         body, charset, address = found
-        facts = read_page(body.decode(charset, errors="replace"), address)
+        # A thread: a hostile page takes some 100 ms, and the interpreter changes threads every 5 ms.
+        facts = await asyncio.to_thread(_read_page, body, charset, address)
         image = None
         if facts.title and facts.image_url:
             image = await self._picture(facts.image_url)
@@ -85,7 +87,7 @@ class GuardedLinkFetcher:
 
     async def _get(
         self, url: str, types: tuple[str, ...], max_bytes: int, *, is_cut: bool
-    ) -> tuple[bytes, str, str] | None:
+    ) -> tuple[bytes, str | None, str] | None:
         """Return body, character set and final URL. Each redirect is checked like the first URL."""
         for _ in range(MAX_REDIRECTS + 1):
             if check_url(url, self._network) is not None:
@@ -98,7 +100,7 @@ class GuardedLinkFetcher:
                 if answer.status != _OK or not answer.content_type.startswith(types):
                     return None
                 body = await _read(answer, max_bytes, is_cut=is_cut)
-                return None if body is None else (body, answer.charset or "utf-8", url)
+                return None if body is None else (body, answer.charset, url)
         return None
 
     async def _picture(self, url: str) -> str | None:
@@ -123,6 +125,10 @@ class GuardedLinkFetcher:
             if len(made) <= THUMBNAIL_BYTES
             else None
         )
+
+
+def _read_page(body: bytes, charset: str | None, url: str) -> PageFacts:
+    return read_page(decode_page(body, charset), url)
 
 
 async def _read(answer: aiohttp.ClientResponse, max_bytes: int, *, is_cut: bool) -> bytes | None:

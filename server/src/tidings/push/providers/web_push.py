@@ -52,9 +52,7 @@ class WebPushSender:
         assert isinstance(target, WebPushTarget)  # noqa: S101 - the dispatcher chooses the sender by the target
         assert isinstance(config, WebPushConfig)  # noqa: S101 - see above
         if fault := check_url(target.endpoint, self._network):
-            return SendResult(
-                verdict=SendVerdict.REJECTED, status=0, answer=f"the endpoint is refused: {fault}"
-            )
+            return _refused(fault)
         key = _key_for(config, target)
         if key is None:
             # The browser subscribed with a key that was removed. It can never be reached again.
@@ -79,6 +77,9 @@ class WebPushSender:
             answer = await self._post(target.endpoint, headers, body)
         except (RequestFailedError, aiohttp.ClientError, TimeoutError, OSError) as error:
             return no_answer(error)
+        except ValueError as error:
+            # The name of the host cannot be encoded or resolved. This cannot succeed later.
+            return _refused(str(error))
         return self._result(answer)
 
     async def _post(self, endpoint: str, headers: dict[str, str], body: bytes) -> HttpAnswer:
@@ -119,6 +120,10 @@ class WebPushSender:
             retry_after_s=parse_retry_after_s(answer.headers.get("retry-after"), self._clock.now_ms()),
             is_outage=verdict is SendVerdict.RETRY,
         )
+
+
+def _refused(fault: str) -> SendResult:
+    return SendResult(verdict=SendVerdict.REJECTED, status=0, answer=f"the endpoint is refused: {fault}")
 
 
 def _key_for(config: WebPushConfig, target: WebPushTarget) -> VapidKey | None:
