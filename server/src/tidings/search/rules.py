@@ -36,6 +36,8 @@ _LETTER: Final = rf"(?![{_SINGLE}])[^\W_]"
 _WORD: Final = re.compile(rf"[{_SINGLE}]|(?:{_LETTER})(?:{_LETTER}|[\u0300-\u036f])*")
 
 _ORDER_BITS: Final = 20
+_MAX_AT_MS: Final = (1 << (63 - _ORDER_BITS)) - 1
+"""The last time that an order can hold, in the year 2248. An index stores orders as signed integers of 64 bits."""
 _CHAT_BITS: Final = 10
 _EXTRACT_CHARS: Final = 160
 _LEAD_CHARS: Final = 40
@@ -95,8 +97,12 @@ def order_of(ref: MessageRef, at_ms: int) -> int:
 
 
 def first_order_at(at_ms: int) -> int:
-    """Return the lowest order of a message of this time."""
-    return at_ms << _ORDER_BITS
+    """Return the lowest order of a message of this time.
+
+    A filter can name any time. One before 1970 has the lowest order, and one after 2248 that of the last possible time:
+    no message is beyond them.
+    """
+    return min(max(at_ms, 0), _MAX_AT_MS) << _ORDER_BITS
 
 
 def index_change(ref: MessageRef, message: MessageText | None, version: int) -> IndexChange:

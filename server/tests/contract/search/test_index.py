@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from fixtures.engines import Namespace
 from fixtures.search import IndexFactory, document, request
 from msgspec.structs import replace
@@ -63,6 +64,16 @@ async def test_every_filter_applies(indexes: IndexFactory, space: Namespace) -> 
         assert await found(index, t, "word", before_ms=3_000) == [2, 1]
         assert await found(index, t, "word", after_ms=2_000) == [3, 2]
         assert await found(index, t, "word", after_ms=2_000, before_ms=2_001) == [2]
+
+
+@pytest.mark.parametrize("year_ms", [-(10**14), -1, 2**43 - 1, 2**43, 253_402_300_799_999])
+async def test_filters_take_any_time(indexes: IndexFactory, space: Namespace, year_ms: int) -> None:
+    """Before 1970, and after 2248, the last year that an order can hold."""
+    async with indexes() as index:
+        t, is_later = space.tenant, year_ms > 0
+        await index.apply([document(t, 1, "word", at_ms=1_000)])
+        assert await found(index, t, "word", before_ms=year_ms) == [1] * is_later
+        assert await found(index, t, "word", after_ms=year_ms) == [1] * (not is_later)
 
 
 async def test_a_tenant_never_finds_documents_of_another(indexes: IndexFactory, space: Namespace) -> None:
