@@ -74,7 +74,7 @@ REFUSED_BY_RULE = (
     Rule(
         409, "idempotency_conflict", "with `host_system_id`|^This idempotency key was already used"
     ),  # a repeat
-    Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
+    Rule(400, "cursor_invalid", ""),  # made by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
     Rule(
         422, "content_invalid", "^A message needs `text`, `data` or"

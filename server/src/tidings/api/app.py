@@ -19,7 +19,7 @@ from tidings.api.auth import ApiContext, AuthenticatedRoute
 from tidings.api.known_routes import KnownRoutes
 from tidings.api.middleware import CorsMiddleware, RequestMiddleware
 from tidings.api.openapi import add_error_pages, add_swagger_ui, close_swagger_ui
-from tidings.api.request_parsing import CursorSigner
+from tidings.api.request_parsing import CursorCipher
 from tidings.api.routes import (
     broadcasts,
     chat_list,
@@ -98,7 +98,7 @@ class ApiApplication(FastAPI):
 def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
     """Build the application. It does not close `services`: the caller owns them."""
     app = app_for_schema()
-    app.state.edge = ApiContext(services, options, CursorSigner(options.cursor_secrets))
+    app.state.edge = ApiContext(services, options, CursorCipher(options.cursor_secrets))
     if options.serve_docs:
         add_swagger_ui(app)
     else:

@@ -19,7 +19,7 @@ from tidings.api import request_parsing
 from tidings.api.audit import AUDITED, MODERATION, is_recorded, rest_action
 from tidings.api.problems import to_validation_error
 from tidings.api.rate_limits import RecentCredentials, credential_digest, rate_limited_error
-from tidings.api.request_parsing import CursorSigner
+from tidings.api.request_parsing import CursorCipher
 from tidings.api.route_executor import NO_BODY, Handler, RouteExecutor, as_asgi, is_json, make_executor
 from tidings.api.schemas.api_model import USER_ID, UserName
 from tidings.api.services import ApiOptions, ApiServices, RateLimitState
@@ -36,7 +36,7 @@ class ApiContext:
 
     services: ApiServices
     options: ApiOptions
-    cursors: CursorSigner
+    cursors: CursorCipher
     recent: RecentCredentials = field(default_factory=RecentCredentials)
 
 
@@ -61,7 +61,7 @@ class UserRequest(Struct, frozen=True):
     """A request by or for a user. `principal` is the user, or the tenant's server that acts for them."""
 
     services: ApiServices
-    cursors: CursorSigner
+    cursors: CursorCipher
     tenant: TenantId
     user: UserId
     principal: Principal

@@ -60,7 +60,7 @@ MIN_SECRET_BYTES = 16
 class ApiOptions:
     """Options of the API.
 
-    cursor_secrets: the first signs cursors and all verify them, so that a secret can be replaced. Must be the same in
+    cursor_secrets: the first encrypts cursors and all decrypt them, so that a secret can be replaced. Must be the same in
         every process.
     docs_root: prefix of links to the pages of error codes.
     trust_traceparent: whether to continue traces of clients.

@@ -120,7 +120,7 @@ class History:
         )
 
     async def one(self, chat: ChatKey, user: UserId, sequence: int) -> VisibleEntry:
-        intervals = await self._intervals_at(chat, user, sequence)
+        intervals = await self.intervals_at(chat, user, sequence)
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
@@ -135,7 +135,7 @@ class History:
     ) -> Mapping[int, VisibleEntry]:
         """Return the present state of messages. With a user, only those that they may see."""
         if user is not None and sequences:
-            intervals = await self._intervals_at(chat, user, max(sequences))
+            intervals = await self.intervals_at(chat, user, max(sequences))
             sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
         reads = (self._reader.one(chat, sequence) for sequence in sorted(sequences))
         found = [entry for entry in await gather_limited(reads, _MAX_CONCURRENT_ONES) if entry is not None]
@@ -147,7 +147,7 @@ class History:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
 
-    async def _intervals_at(self, chat: ChatKey, user: UserId, sequence: int) -> Sequence[Interval]:
+    async def intervals_at(self, chat: ChatKey, user: UserId, sequence: int) -> Sequence[Interval]:
         """Return intervals that are complete up to this sequence; none for a stranger."""
         known = self._known.find(chat, user)
         if known is not None and known.covers(sequence):

@@ -1,6 +1,6 @@
 """Sign in with an OpenID Connect provider: authorization code flow with PKCE.
 
-The browser carries `PendingLogin` in a signed cookie from the start of a login to the callback. The callback is accepted
+The browser carries `PendingLogin` in an encrypted cookie from the start of a login to the callback. The callback is accepted
 only with the `state` of this login, and the ID token only with its `nonce`, for this client and from this issuer.
 """
 

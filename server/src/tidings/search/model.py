@@ -1,11 +1,12 @@
 """Documents of the index, queries and results. The index has words and ids; it never returns text."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.model import Entry
+from tidings.messages.model import Entry, Interval
 
 MAX_QUERY_CHARS: Final = 256
 MAX_QUERY_WORDS: Final = 16
@@ -63,6 +64,9 @@ class DocumentRemoval(Struct, frozen=True):
 
 type IndexChange = SearchDocument | DocumentRemoval
 
+type ReadableChats = Mapping[ChatId, Sequence[Interval]]
+"""Chats, and the intervals of them that a user may read. No chat is without intervals."""
+
 
 class QueryWord(NamedTuple):
     """A folded word. `is_prefix`: the start of one."""
@@ -91,14 +95,14 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 class CandidateRequest(Struct, frozen=True, kw_only=True):
-    """A request to the index: documents of the tenant, in these chats, that match and have not expired.
+    """A request to the index: documents of the tenant, inside the intervals of these chats, that match and have not expired.
 
     below: only candidates whose order is lower, for the next page.
     """
 
     tenant: TenantId
     query: SearchQuery
-    chats: tuple[ChatId, ...]
+    chats: ReadableChats
     now_ms: int
     limit: int
     below: int | None = None
@@ -127,7 +131,7 @@ class FoundMessage[S](NamedTuple):
 
 
 class SearchPage[S](NamedTuple):
-    """Messages, newest first. `below` is the cursor of the next page; None at the end.
+    """Messages, newest first. `below` is the order of the last one, for the next page; None at the end.
 
     A page can have fewer messages than asked for and still be followed by another.
     """

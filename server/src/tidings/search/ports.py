@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.model import Entry, ExpiredRange
+from tidings.messages.model import Entry, ExpiredRange, Interval
 from tidings.search.model import (
     Candidate,
     CandidateRequest,
     IndexChange,
     MessageText,
+    ReadableChats,
     ReadableMessage,
 )
 
@@ -20,6 +21,7 @@ class SearchReader(Protocol):
     async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
         """Return candidates, the highest order first: `limit` of them, or fewer at the end.
 
+        Messages outside the intervals of the request change neither the answer nor the number of requests to the engine.
         If further candidates have the order of the last one, they are returned too, so that the next page can start
         below it. Only documents of the tenant are returned. The answer may lack the changes of the last second.
         Raises `overloaded`.
@@ -95,10 +97,27 @@ class MessageTexts(Protocol):
 
 
 class ReadableMessages[S](Protocol):
+    async def intervals_at(self, chat: ChatKey, user: UserId, sequence: int, /) -> Sequence[Interval]:
+        """Return a user's intervals, complete up to an entry of the log. Empty for a stranger."""
+        ...
+
     async def readable(
-        self, chat: ChatKey, sequences: Collection[int], user: UserId, /
+        self, chat: ChatKey, sequences: Collection[int], /
     ) -> Mapping[int, ReadableMessage[S]]:
-        """Return the present state of the messages that the user may read now, by sequence."""
+        """Return the present state of messages, by sequence, without a permission check."""
+        ...
+
+
+class ReadableChatLookup(Protocol):
+    async def find(self, tenant: TenantId, user: UserId, chat: ChatId | None, /) -> ReadableChats:
+        """Return what a user may read of one chat, or of all their chats if `chat` is None.
+
+        The answer can be some seconds old. It narrows a search and permits nothing.
+        """
+        ...
+
+    def forget(self, tenant: TenantId, user: UserId, chat: ChatId, /) -> None:
+        """Read the intervals again at the next call: those of the chat have changed."""
         ...
 
 

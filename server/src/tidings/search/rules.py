@@ -11,18 +11,22 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId
+from tidings.messages.model import Interval
 from tidings.search.model import (
     ATTACHMENT_WORD,
     MAX_QUERY_CHARS,
     MAX_QUERY_WORDS,
     MAX_WORD_CHARS,
     MIN_PREFIX_CHARS,
+    Candidate,
     DocumentRemoval,
     Highlight,
     IndexChange,
     MessageRef,
     MessageText,
     QueryWord,
+    ReadableChats,
     SearchDocument,
     SearchQuery,
 )
@@ -36,7 +40,10 @@ _LETTER: Final = rf"(?![{_SINGLE}])[^\W_]"
 _WORD: Final = re.compile(rf"[{_SINGLE}]|(?:{_LETTER})(?:{_LETTER}|[\u0300-\u036f])*")
 
 _ORDER_BITS: Final = 20
+_MAX_AT_MS: Final = (1 << (63 - _ORDER_BITS)) - 1
+"""The last time that an order can hold, in the year 2248. An index stores orders as signed integers of 64 bits."""
 _CHAT_BITS: Final = 10
+_WHOLE: Final = Interval(0)
 _EXTRACT_CHARS: Final = 160
 _LEAD_CHARS: Final = 40
 """Characters of the extract before the first match."""
@@ -94,9 +101,25 @@ def order_of(ref: MessageRef, at_ms: int) -> int:
     return first_order_at(at_ms) | in_chat << _CHAT_BITS | of_chat
 
 
+def is_cut_in_a_tie(found: Sequence[Candidate], limit: int) -> bool:
+    """Return whether the candidate after a page has the order of its last one."""
+    return len(found) > limit and found[limit].order == found[limit - 1].order
+
+
 def first_order_at(at_ms: int) -> int:
-    """Return the lowest order of a message of this time."""
-    return at_ms << _ORDER_BITS
+    """Return the lowest order of a message of this time.
+
+    A filter can name any time. One before 1970 has the lowest order, and one after 2248 that of the last possible time:
+    no message is beyond them.
+    """
+    return min(max(at_ms, 0), _MAX_AT_MS) << _ORDER_BITS
+
+
+def split_whole(chats: ReadableChats) -> tuple[Sequence[ChatId], Sequence[tuple[ChatId, Interval]]]:
+    """Return the chats of which all messages are readable, and the single intervals of the others."""
+    whole = [chat for chat, intervals in chats.items() if any(each == _WHOLE for each in intervals)]
+    parts = [(chat, each) for chat in chats.keys() - set(whole) for each in chats[chat]]
+    return whole, parts
 
 
 def index_change(ref: MessageRef, message: MessageText | None, version: int) -> IndexChange:

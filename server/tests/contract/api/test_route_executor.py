@@ -55,7 +55,7 @@ INVALID_READS = [
     "/v1/messages/gX",
     "/v1/chats?filter=none",
     "/v1/chats?limit=101&cursor=" + "x" * 513,
-    "/v1/chats?cursor=unsigned",
+    "/v1/chats?cursor=forged",
     "/v1/users/a%23b",
     "/v1/chats/gX/members?limit=-1",
 ]

@@ -71,6 +71,8 @@ async def test_filters_and_pages(use_cases: UseCaseEnv) -> None:
     assert await texts("chat=g-other") == []
     assert await texts("before=2020-01-01T00:00:00Z") == []
     assert await texts("after=2020-01-01T00:00:00Z") == ["4", "3", "2", "1", "0"]
+    assert await texts("after=0001-01-01T00:00:00Z&before=9999-12-31T23:59:59Z") == ["4", "3", "2", "1", "0"]
+    assert await texts("after=9999-12-31T23:59:59Z") == await texts("before=0001-01-01T00:00:00Z") == []
     first = await anna.ok("GET", "/v1/search?q=cafe&limit=2")
     second = await anna.ok("GET", f"/v1/search?q=cafe&limit=2&cursor={first['cursor']}")
     assert [each["message"]["text"][-1] for each in first["results"] + second["results"]] == list("4321")

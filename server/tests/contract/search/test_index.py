@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from fixtures.engines import Namespace
 from fixtures.search import IndexFactory, document, request
 from msgspec.structs import replace
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Interval
 from tidings.search.model import ATTACHMENT_WORD, Candidate, DocumentRemoval, MessageRef
 from tidings.search.ports import SearchIndex
 
@@ -63,6 +65,49 @@ async def test_every_filter_applies(indexes: IndexFactory, space: Namespace) -> 
         assert await found(index, t, "word", before_ms=3_000) == [2, 1]
         assert await found(index, t, "word", after_ms=2_000) == [3, 2]
         assert await found(index, t, "word", after_ms=2_000, before_ms=2_001) == [2]
+
+
+async def test_only_messages_inside_the_intervals_of_a_chat_are_found(
+    indexes: IndexFactory, space: Namespace
+) -> None:
+    async with indexes() as index:
+        t = space.tenant
+        await index.apply([document(t, n, "word", chat=chat) for n in range(1, 10) for chat in ("g1", "g2")])
+        rejoined = (Interval(1, 3), Interval(6))
+        assert await found(index, t, "word", chats={"g1": rejoined}) == [9, 8, 7, 3, 2]
+        assert await found(index, t, "word", chats={"g1": rejoined}, limit=4) == [9, 8, 7, 3]
+        assert await found(index, t, "word", chats={"g1": (Interval(4, 5),)}) == [5]
+        assert await found(index, t, "word", chats={"g1": (Interval(0, 2),), "g2": (Interval(8),)}) == [
+            9,
+            2,
+            1,
+        ]
+        mixed = {"g1": (Interval(0),), "g2": (Interval(2, 3),), "g3": (Interval(0),)}
+        assert await found(index, t, "word", chats=mixed, before_ms=1_004) == [3, 3, 2, 1]
+
+
+async def test_intervals_of_many_chats_are_asked_for(indexes: IndexFactory, space: Namespace) -> None:
+    """A user who joined more groups later than an engine allows clauses in one query."""
+    async with indexes() as index:
+        t, count = space.tenant, 2_000
+        await index.apply([document(t, n, "word", chat=f"g{chat}") for chat in range(count) for n in (1, 2)])
+        later = {f"g{chat}": (Interval(1),) for chat in range(1, count)}
+        assert await found(index, t, "word", chats={**later, "g0": (Interval(0),)}, limit=2_500) == [
+            2
+        ] * count + [1]
+        first = await index.find(request(t, "word", chats=later, limit=7))
+        assert len(first) >= 7
+        assert [each.order for each in first] == sorted((each.order for each in first), reverse=True)
+
+
+@pytest.mark.parametrize("year_ms", [-(10**14), -1, 2**43 - 1, 2**43, 253_402_300_799_999])
+async def test_filters_take_any_time(indexes: IndexFactory, space: Namespace, year_ms: int) -> None:
+    """Before 1970, and after 2248, the last year that an order can hold."""
+    async with indexes() as index:
+        t, is_later = space.tenant, year_ms > 0
+        await index.apply([document(t, 1, "word", at_ms=1_000)])
+        assert await found(index, t, "word", before_ms=year_ms) == [1] * is_later
+        assert await found(index, t, "word", after_ms=year_ms) == [1] * (not is_later)
 
 
 async def test_a_tenant_never_finds_documents_of_another(indexes: IndexFactory, space: Namespace) -> None:

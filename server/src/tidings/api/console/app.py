@@ -27,7 +27,7 @@ from tidings.api.console import (
 )
 from tidings.api.console.services import ConsoleContext, ConsoleOptions, ConsoleServices
 from tidings.api.middleware import RequestMiddleware
-from tidings.api.request_parsing import CursorSigner
+from tidings.api.request_parsing import CursorCipher
 from tidings.api.services import ApiTelemetry
 
 ROUTERS: Final = (
@@ -68,7 +68,7 @@ def make_console_app(services: ConsoleServices, options: ConsoleOptions, telemet
     )
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
-    app.state.edge = ConsoleContext(services, options, CursorSigner(options.cursor_secrets))
+    app.state.edge = ConsoleContext(services, options, CursorCipher(options.cursor_secrets))
     if ASSETS.is_dir():
         app.mount("/", ConsolePages(directory=ASSETS, html=True))
     add_error_handlers(app, options)

@@ -8,7 +8,7 @@ from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.sessions import SessionService
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.users import UserService
-from tidings.api.request_parsing import CursorSigner
+from tidings.api.request_parsing import CursorCipher
 from tidings.api.services import ApiOptions, NotificationServices
 from tidings.audit.log import AuditLog
 from tidings.dead_letters.service import DeadLetters
@@ -132,5 +132,5 @@ class SignInLimits:
 class ConsoleContext:
     services: ConsoleServices
     options: ConsoleOptions
-    cursors: CursorSigner
+    cursors: CursorCipher
     sign_ins: SignInLimits = field(default_factory=SignInLimits)

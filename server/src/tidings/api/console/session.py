@@ -163,8 +163,8 @@ async def start_login(request: Request, return_to: Annotated[str, Query(max_leng
         log.warning("the identity provider is unavailable", reason=str(error))
         return _back("/?sign_in_error=provider_unavailable")
     response = RedirectResponse(url, 302)
-    signed = context.cursors.of(_SYSTEM, None, "console login").write(encode_pending(pending)) or ""
-    _set_cookie(response, context, context.options.login_cookie_name, signed, LOGIN_S)
+    sealed = context.cursors.of(_SYSTEM, None, "console login").write(encode_pending(pending)) or ""
+    _set_cookie(response, context, context.options.login_cookie_name, sealed, LOGIN_S)
     return response
 
 

@@ -24,6 +24,7 @@ router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["messages
         touches=(
             "chat_list.read",
             "memberships.check",
+            "memberships.list",
             "messages.read_one",
             "messages.read_ephemeral",
             "tenants.list_data_keys",

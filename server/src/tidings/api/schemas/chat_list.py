@@ -253,7 +253,7 @@ def encode_position(cursor: ListCursor | None) -> str | None:
 
 
 def decode_position(text: str | None) -> ListCursor | None:
-    """Decode a position from a verified cursor."""
+    """Decode a position from a decrypted cursor."""
     if text is None:
         return None
     is_pinned, at_ms, chat = text.split(" ")

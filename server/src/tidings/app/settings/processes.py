@@ -139,8 +139,8 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     cursor_secret: Annotated[
         Secret | None,
         Meta(
-            description="Signs the cursors of pages; at least 16 characters, the same in every process. "
-            "Several with commas: the first signs, all are accepted. Unset: a random secret at each start."
+            description="Encrypts the cursors of pages; at least 16 characters, the same in every process. "
+            "Several with commas: the first encrypts, all are accepted. Unset: a random secret at each start."
         ),
     ] = None
     trusted_proxies: Annotated[

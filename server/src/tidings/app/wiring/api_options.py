@@ -14,7 +14,7 @@ log = logs.get_logger(__name__)
 def api_options(settings: Settings) -> ApiOptions:
     api = settings.api
     return ApiOptions(
-        cursor_secrets=_signing_secrets(settings),
+        cursor_secrets=_cursor_secrets_or_random(settings),
         max_body_bytes=api.max_body_bytes,
         max_body_depth=api.max_body_depth,
         max_body_values=api.max_body_values,
@@ -25,7 +25,7 @@ def api_options(settings: Settings) -> ApiOptions:
     )
 
 
-def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
+def _cursor_secrets_or_random(settings: Settings) -> tuple[Secret, ...]:
     if given := cursor_secrets(settings):
         return given
     log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import Final
+from typing import Final, NamedTuple
 
 from tidings.accounts.ports import UserStore
 from tidings.accounts.store.users import DynamoUserStore
@@ -12,16 +12,20 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.accounts import AccountServices
 from tidings.app.wiring.chats import build_chat_row_reader, build_chat_store
 from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.chats.queries import DirectChatCache
 from tidings.delivery.log_follower import LogFollower
+from tidings.delivery.model import ChatRow
 from tidings.delivery.ports import ChatRowReader
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.jobs.service import JobService
 from tidings.jobs.store import DynamoJobStore
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.history import ContentState, History, VisibleEntry
 from tidings.messages.model import Entry, EntryKind, Interval
+from tidings.messages.ports import ReadIntervals
 from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -31,20 +35,24 @@ from tidings.retention.store import DynamoRetentionStore
 from tidings.search.chat_indexer import ChatIndexer
 from tidings.search.erasure import IndexErasure
 from tidings.search.indexer import IndexerDeps, IndexerStats, MessageIndexer
-from tidings.search.model import MessageText, ReadableMessage
-from tidings.search.ports import SearchIndex, SearchReader, UserChats
+from tidings.search.model import MessageText, ReadableChats, ReadableMessage
+from tidings.search.ports import SearchIndex, SearchReader
 from tidings.search.query import MessageSearch
 from tidings.search.rebuild import SETTINGS_S, RebuildWorker, SearchRebuild
 from tidings.search.store.opensearch import OpenSearchOptions, open_opensearch
 from tidings.search.sweeper import IndexSweeper
 from tidings.search.switch import SearchSwitch
-from tidings.tenants.model import TenantLookup
 from tidings.tenants.settings import TenantReader, TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 CHECKPOINTS = "search"
 _DIRECTORY_PAGE: Final = 1_000
 _CACHED_USERS: Final = 500
+_CACHED_INTERVALS: Final = 10_000
+_PAST_INTERVALS_S: Final = 3_600.0
+_MAX_CONCURRENT_ROWS: Final = 16
+_WHOLE: Final = (Interval(0),)
+"""Shared by all users who are in a chat since its first entry, to save memory."""
 
 
 class SearchableHistory:
@@ -60,10 +68,13 @@ class SearchableHistory:
         found = await self._history.now(chat, sequences)
         return {sequence: message_text(shown) for sequence, shown in found.items()}
 
+    async def intervals_at(self, chat: ChatKey, user: UserId, sequence: int, /) -> Sequence[Interval]:
+        return await self._history.intervals_at(chat, user, sequence)
+
     async def readable(
-        self, chat: ChatKey, sequences: Collection[int], user: UserId, /
+        self, chat: ChatKey, sequences: Collection[int], /
     ) -> Mapping[int, ReadableMessage[VisibleEntry]]:
-        found = await self._history.now(chat, sequences, user)
+        found = await self._history.now(chat, sequences)
         return {n: ReadableMessage(message_text(shown), shown) for n, shown in found.items()}
 
 
@@ -82,19 +93,57 @@ class ChatsFromRows:
         return {row.chat for row in await self._rows.rows(tenant, user)}
 
 
-class CachedUserChats:
-    """The chats of users who search, for some seconds: a user searches several times, and each read costs as much as all
-    their chat rows. The list only narrows a search, so an old one can miss a new chat and cannot show too much.
+class RowInterval(NamedTuple):
+    """The part of a membership that a chat row has: the sequences of the last join and the last leave."""
+
+    chat: ChatKey
+    user: UserId
+    joined: int | None
+    removed: int | None
+
+
+class CachedReadableChats:
+    """What users who search may read, for some seconds: a user searches several times, and reading it costs as much as
+    all their chat rows. It only narrows a search, so an old answer can miss a new chat and cannot show too much.
+
+    A chat row has the last interval of the user. It is the only one if the user never left, so only the memberships of
+    chats that the user has left are read, and again when the row changes.
     """
 
-    def __init__(self, chats: UserChats, clock: Clock, fresh_s: float) -> None:
-        async def load(key: tuple[TenantId, UserId]) -> Collection[ChatId]:
-            return await chats.chats_of(*key)
+    def __init__(
+        self, rows: ChatRowReader, intervals: ReadIntervals, clock: Clock, fresh_s: float = 10.0
+    ) -> None:
+        self._rows = rows
+        self._intervals = intervals
+        self._chats = Cache(self._load, clock, CachePolicy(fresh_s=fresh_s, count=_CACHED_USERS))
+        past = CachePolicy(fresh_s=_PAST_INTERVALS_S, count=_CACHED_INTERVALS)
+        self._past = Cache(self._load_past, clock, past)
 
-        self._cache = Cache(load, clock, CachePolicy(fresh_s=fresh_s, count=_CACHED_USERS))
+    async def find(self, tenant: TenantId, user: UserId, chat: ChatId | None, /) -> ReadableChats:
+        return await self._chats.get((tenant, user, chat)) or {}
 
-    async def chats_of(self, tenant: TenantId, user: UserId, /) -> Collection[ChatId]:
-        return await self._cache.get((tenant, user)) or ()
+    def forget(self, tenant: TenantId, user: UserId, chat: ChatId, /) -> None:
+        self._chats.evict((tenant, user, chat))
+        self._chats.evict((tenant, user, None))
+
+    async def _load(self, key: tuple[TenantId, UserId, ChatId | None]) -> ReadableChats | None:
+        tenant, user, chat = key
+        if chat is not None:
+            intervals = await self._intervals(ChatKey(tenant, chat), user)
+            return {chat: intervals} if intervals else None
+        rows = sorted(await self._rows.rows(tenant, user), key=lambda row: row.chat)
+        found = await gather_limited((self._of_row(tenant, user, row) for row in rows), _MAX_CONCURRENT_ROWS)
+        return {row.chat: intervals for row, intervals in zip(rows, found, strict=True) if intervals}
+
+    async def _of_row(self, tenant: TenantId, user: UserId, row: ChatRow) -> Sequence[Interval]:
+        joined, removed = row.known.joined, row.known.removed
+        if joined is not None and removed is None:
+            return _WHOLE if joined.sequence == 1 else (Interval(joined.sequence - 1),)
+        last_join = None if joined is None else joined.sequence
+        return await self._past.get(RowInterval(ChatKey(tenant, row.chat), user, last_join, removed)) or ()
+
+    async def _load_past(self, row: RowInterval) -> Sequence[Interval] | None:
+        return await self._intervals(row.chat, row.user) or None
 
 
 class UserDirectory:
@@ -159,11 +208,12 @@ def search_component(
     @asynccontextmanager
     async def opened() -> AsyncIterator[MessageSearch[VisibleEntry]]:
         client, clock = engines.dynamo.value, host.clock
-        intervals = build_chat_store(client, clock, engines.epoch).intervals
+        intervals = DirectChatCache(build_chat_store(client, clock, engines.epoch), clock=clock).intervals
         history = History(DynamoLogReader(client), intervals, engines.user_keys.value, clock)
         rows = build_chat_row_reader(client, engines.epoch)
         async with open_reader(settings, clock) as index:
-            yield build_message_search(index, history, rows, accounts.value.tenants, clock)
+            chats = CachedReadableChats(rows, intervals, clock)
+            yield MessageSearch(index, SearchableHistory(history), chats, accounts.value.tenants, clock)
 
     return ManagedResource("search", opened)
 
@@ -196,19 +246,6 @@ async def open_index(settings: Settings, clock: Clock) -> AsyncIterator[SearchIn
         yield index
     finally:
         await index.close()
-
-
-def build_message_search(
-    index: SearchReader | None,
-    history: History,
-    rows: ChatRowReader,
-    tenants: TenantLookup,
-    clock: Clock,
-    *,
-    chats_fresh_s: float = 10.0,
-) -> MessageSearch[VisibleEntry]:
-    chats = CachedUserChats(ChatsFromRows(rows), clock, chats_fresh_s)
-    return MessageSearch(index, SearchableHistory(history), chats, tenants, clock)
 
 
 def build_search_switch(

@@ -16,13 +16,16 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.kernel.security import Secret
+from tidings.search import rules
 from tidings.search.model import Candidate, CandidateRequest, IndexChange
 from tidings.search.store import opensearch_schema as schema
 
 _MAX_TIED: Final = 1_000
+_MAX_CONCURRENT_SEARCHES: Final = 8
 _MAX_TENANTS: Final = 10_000
 _MAX_TRIES: Final = 5
 _PURGE_S: Final = 3_600.0
@@ -66,14 +69,27 @@ class OpenSearchIndex:
 
     async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
         filters = schema.filters(request)
-        found = await self._search(request.tenant, filters, request.limit)
-        if len(found) < request.limit:
-            return found
-        last = found[-1].order
-        tied = await self._search(
-            request.tenant, [*filters, {"range": {"order": {"gte": last, "lte": last}}}], _MAX_TIED
+        found = await self._search_readable(request, filters, request.limit + 1)
+        if not rules.is_cut_in_a_tie(found, request.limit):
+            return found[: request.limit]
+        last = found[request.limit].order
+        tied = await self._search_readable(
+            request, [*filters, {"range": {"order": {"gte": last, "lte": last}}}], _MAX_TIED
         )
         return [each for each in found if each.order > last] + tied
+
+    async def _search_readable(
+        self, request: CandidateRequest, filters: list[Any], limit: int
+    ) -> list[Candidate]:
+        """Search inside the intervals of the request, and sort by order."""
+        parts = await gather_limited(
+            (
+                self._search(request.tenant, [*filters, inside], limit)
+                for inside in schema.readable(request.chats)
+            ),
+            _MAX_CONCURRENT_SEARCHES,
+        )
+        return sorted((each for part in parts for each in part), key=lambda each: each.order, reverse=True)
 
     async def _search(self, tenant: TenantId, filters: list[Any], limit: int) -> list[Candidate]:
         body = {

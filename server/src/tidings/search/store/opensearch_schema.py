@@ -1,15 +1,16 @@
 """The index in OpenSearch: its fields and settings, queries, and the requests of a purge."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import batched
 from typing import Any, Final
 
 from msgspec import Struct
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.search import rules
-from tidings.search.model import CandidateRequest, IndexChange, MessageRef, SearchDocument
+from tidings.search.model import CandidateRequest, IndexChange, MessageRef, ReadableChats, SearchDocument
 
-FORMAT: Final = "v1"
+FORMAT: Final = "v2"
 LEASE: Final = "30s"
 _NEVER: Final = 2**62
 _KEEP_REMOVAL_MS: Final = 3_600_000
@@ -21,6 +22,9 @@ PURGE: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
     # Searches use the former segments until the refresh, and their files exist until then.
     ("/_refresh", {}),
 )
+_MAX_INTERVALS: Final = 300
+"""Intervals of one search. OpenSearch refuses a query with more than 1,024 clauses. It counts three for each interval: the
+chat, and the range in the points and in the values of the field."""
 _KEYWORD: Final = {"type": "keyword"}
 MAPPINGS: Final = {
     "dynamic": "strict",
@@ -32,6 +36,7 @@ MAPPINGS: Final = {
         "sender": _KEYWORD | {"doc_values": False},
         # Only the documents of a word are stored: neither its positions nor how often it occurs.
         "words": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
+        "sequence": {"type": "long"},
         "order": {"type": "long"},
         "expires": {"type": "long"},
     },
@@ -92,6 +97,7 @@ def bulk_lines(change: IndexChange, now_ms: int) -> Iterator[Mapping[str, object
         fields |= {
             "sender": change.sender,
             "words": " ".join(change.words),
+            "sequence": ref.sequence,
             "order": rules.order_of(ref, change.at_ms),
             "expires": _NEVER if change.expires_ms is None else change.expires_ms,
         }
@@ -100,7 +106,26 @@ def bulk_lines(change: IndexChange, now_ms: int) -> Iterator[Mapping[str, object
     yield fields
 
 
+def readable(chats: ReadableChats) -> Sequence[Any]:
+    """Return filters of the documents inside the intervals. Each is for a search of its own; a document passes one."""
+    whole, parts = rules.split_whole(chats)
+    inside = [
+        {
+            "bool": {
+                "filter": [
+                    {"term": {"chat": chat}},
+                    {"range": {"sequence": {"gt": joined} | ({} if removed is None else {"lte": removed})}},
+                ]
+            }
+        }
+        for chat, (joined, removed) in parts
+    ]
+    found: list[Any] = [{"terms": {"chat": list(whole)}}] if whole else []
+    return found + [{"bool": {"should": list(some)}} for some in batched(inside, _MAX_INTERVALS)]
+
+
 def filters(asked: CandidateRequest) -> list[Any]:
+    """Return the other filters of a search."""
     query = asked.query
     order: dict[str, int] = {"gte": rules.first_order_at(query.after_ms or 0)}
     below = [] if asked.below is None else [asked.below]
@@ -109,7 +134,6 @@ def filters(asked: CandidateRequest) -> list[Any]:
         order["lt"] = min(below)
     filters: list[Any] = [
         {"term": {"tenant": asked.tenant}},
-        {"terms": {"chat": list(asked.chats)}},
         {"range": {"order": order}},
         {"range": {"expires": {"gt": asked.now_ms}}},
     ]

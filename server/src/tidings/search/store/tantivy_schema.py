@@ -9,16 +9,17 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.search import rules
 from tidings.search.model import Candidate, CandidateRequest, MessageRef, QueryWord, SearchDocument
 
-FORMAT: Final = "v2"
+FORMAT: Final = "v3"
 """The subdirectory of an index with these fields. Another format starts empty and needs a rebuild."""
-_KEY, _TENANT, _CHAT, _SENDER, _WORDS, _ORDER, _EXPIRES = (
-    "key", "tenant", "chat", "sender", "words", "order", "expires",
+_KEY, _TENANT, _CHAT, _SEQUENCE, _SENDER, _WORDS, _ORDER, _EXPIRES = (
+    "key", "tenant", "chat", "sequence", "sender", "words", "order", "expires",
 )  # fmt: skip
 _STORED: Final = (_KEY, _SENDER, _WORDS, _ORDER, _EXPIRES)
 _NEVER: Final = 2**62
 _BASIC: Final = "basic"
 """Only the documents of a word are stored: neither its positions nor how often it occurs."""
 _MUST: Final = tantivy.Occur.Must
+_SHOULD: Final = tantivy.Occur.Should
 
 
 def build_schema() -> tantivy.Schema:
@@ -29,6 +30,7 @@ def build_schema() -> tantivy.Schema:
     for name in (_KEY, _SENDER):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option=_BASIC)
     builder.add_text_field(_WORDS, stored=True, tokenizer_name="whitespace", index_option=_BASIC)
+    builder.add_integer_field(_SEQUENCE, fast=True)
     builder.add_integer_field(_ORDER, stored=True, indexed=True, fast=True)
     builder.add_integer_field(_EXPIRES, stored=True, indexed=True, fast=True)
     return builder.build()
@@ -60,13 +62,14 @@ def replace_document(writer: tantivy.IndexWriter, document: SearchDocument) -> N
         _ORDER: rules.order_of(document.ref, document.at_ms),
         _EXPIRES: _NEVER if document.expires_ms is None else document.expires_ms,
     }
-    writer.add_document(_document(document.ref.chat, stored))
+    writer.add_document(_document(document.ref, stored))
 
 
-def _document(chat: ChatKey, stored: Mapping[str, Any]) -> tantivy.Document:
+def _document(ref: MessageRef, stored: Mapping[str, Any]) -> tantivy.Document:
     made = tantivy.Document()
-    made.add_text(_TENANT, chat.tenant)
-    made.add_text(_CHAT, _chat_term(*chat))
+    made.add_text(_TENANT, ref.chat.tenant)
+    made.add_text(_CHAT, _chat_term(*ref.chat))
+    made.add_integer(_SEQUENCE, ref.sequence)
     for name in (_KEY, _SENDER, _WORDS):
         made.add_text(name, stored[name])
     for name in (_ORDER, _EXPIRES):
@@ -81,7 +84,7 @@ def write_again(writer: tantivy.IndexWriter, searcher: tantivy.Searcher) -> None
         # One chat at a time, so that the memory does not grow with the index.
         for _, at in searcher.search(_term(_CHAT, chat), limit=_all(searcher), count=False).hits:
             stored = {name: searcher.doc(at).get_first(name) for name in _STORED}
-            writer.add_document(_document(ref_from_key(str(stored[_KEY])).chat, stored))
+            writer.add_document(_document(ref_from_key(str(stored[_KEY])), stored))
 
 
 def _all(searcher: tantivy.Searcher) -> int:
@@ -136,9 +139,9 @@ def tenants_in(searcher: tantivy.Searcher) -> list[TenantId]:
 
 def find_candidates(searcher: tantivy.Searcher, asked: CandidateRequest) -> Sequence[Candidate]:
     clauses = _clauses(asked)
-    found = _search(searcher, clauses, asked.limit)
-    if len(found) < asked.limit:
-        return found
+    found = _search(searcher, clauses, asked.limit + 1)
+    if not rules.is_cut_in_a_tie(found, asked.limit):
+        return found[: asked.limit]
     last = found[-1].order
     tied = _search(searcher, [*clauses, _range(_ORDER, last, last)], _MAX_TIED)
     return [each for each in found if each.order > last] + list(tied)
@@ -161,7 +164,7 @@ def _clauses(asked: CandidateRequest) -> list[tantivy.Query]:
     )
     clauses = [
         _term(_TENANT, asked.tenant),
-        tantivy.Query.term_set_query(SCHEMA, _CHAT, [_chat_term(asked.tenant, chat) for chat in asked.chats]),
+        _readable(asked),
         _range(_ORDER, rules.first_order_at(query.after_ms or 0), highest),
         _range(_EXPIRES, asked.now_ms + 1, _NEVER),
         *(_word(word) for word in query.indexed_words),
@@ -169,6 +172,23 @@ def _clauses(asked: CandidateRequest) -> list[tantivy.Query]:
     if query.sender is not None:
         clauses.append(_term(_SENDER, _sender_term(asked.tenant, query.sender)))
     return clauses
+
+
+def _readable(asked: CandidateRequest) -> tantivy.Query:
+    """Return a query of the documents inside the intervals."""
+    whole, parts = rules.split_whole(asked.chats)
+    terms = [_chat_term(asked.tenant, chat) for chat in whole]
+    inside = [
+        tantivy.Query.boolean_query(
+            [
+                (_MUST, _term(_CHAT, _chat_term(asked.tenant, chat))),
+                (_MUST, _range(_SEQUENCE, joined + 1, _NEVER if removed is None else removed)),
+            ]
+        )
+        for chat, (joined, removed) in parts
+    ]
+    queries = [tantivy.Query.term_set_query(SCHEMA, _CHAT, terms), *inside] if terms else inside
+    return tantivy.Query.boolean_query([(_SHOULD, query) for query in queries])
 
 
 def _order_or_none(at_ms: int | None) -> int | None:
