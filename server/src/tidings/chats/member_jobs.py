@@ -75,26 +75,25 @@ class MemberJobs:
         return found
 
     async def _start(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> JobId:
-        job = await self._claim(chat, caller, users)
-        if await self._store.read(chat.tenant, job) is not None:
-            return job
+        id_ = await self._claim(chat, caller, users)
+        if await self._store.read(chat.tenant, id_) is not None:
+            return id_
         await self._refuse_full(chat, users)
         chunks = [users[at : at + MAX_JOINS_PER_CALL] for at in range(0, len(users), MAX_JOINS_PER_CALL)]
-        await self._jobs.put_chunks(chat.tenant, job, chunks, _KEPT_DAYS)
-        await self._jobs.start(
-            Job(
-                tenant=chat.tenant,
-                id=job,
-                kind=JobKind.ADD_MEMBERS,
-                source=job,
-                total=len(users),
-                created_ms=self._clock.now_ms(),
-                chat=chat.chat,
-                user=caller.user,
-                chunk_users=MAX_JOINS_PER_CALL,
-            )
+        job = Job(
+            tenant=chat.tenant,
+            id=id_,
+            kind=JobKind.ADD_MEMBERS,
+            source=id_,
+            total=len(users),
+            created_ms=self._clock.now_ms(),
+            chat=chat.chat,
+            user=caller.user,
+            chunk_users=MAX_JOINS_PER_CALL,
         )
-        return job
+        await self._jobs.put_chunks(job, chunks, _KEPT_DAYS)
+        await self._jobs.start(job)
+        return id_
 
     async def _claim(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> JobId:
         """Return the id of the first attempt with this key. Raises `idempotency_conflict` for other users."""

@@ -222,20 +222,19 @@ class NotificationSender:
         self, draft: NotificationDraft[SendNotificationRequest], users: Sequence[UserId]
     ) -> SendNotificationResult:
         claim = draft.claim
-        job = JobId(claim.job)
+        id_ = JobId(claim.job)
         chunks = [users[at : at + CHUNK_USERS] for at in range(0, len(users), CHUNK_USERS)]
-        await self._jobs.put_chunks(draft.tenant, job, chunks, draft.inbox.retention_days)
-        is_new = await self._jobs.start(
-            Job(
-                tenant=draft.tenant,
-                id=job,
-                kind=JobKind.DELIVER,
-                inbox=draft.inbox.id,
-                notification=claim.notification,
-                source=job,
-                total=len(users),
-                created_ms=self._clock.now_ms(),
-            )
+        job = Job(
+            tenant=draft.tenant,
+            id=id_,
+            kind=JobKind.DELIVER,
+            inbox=draft.inbox.id,
+            notification=claim.notification,
+            source=id_,
+            total=len(users),
+            created_ms=self._clock.now_ms(),
         )
-        note_change(None, {"notification": claim.notification, "job": job, "recipients": len(users)})
-        return SendNotificationResult(claim.notification, job, len(users), is_new)
+        await self._jobs.put_chunks(job, chunks, draft.inbox.retention_days)
+        is_new = await self._jobs.start(job)
+        note_change(None, {"notification": claim.notification, "job": id_, "recipients": len(users)})
+        return SendNotificationResult(claim.notification, id_, len(users), is_new)

@@ -58,7 +58,8 @@ class Job(Struct, frozen=True, kw_only=True):
 
     The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users. `inbox` and `notification`
     are empty for a job that adds members: `user` adds them to `chat`. `user` of an erasure is erased, and
-    that of an export is exported. `attempt`: earlier attempts to send these mails or push notifications.
+    that of an export is exported. `attempt`: earlier attempts to send these mails or push notifications. `expires_ms` is
+    set by the store.
     """
 
     tenant: TenantId
@@ -78,6 +79,7 @@ class Job(Struct, frozen=True, kw_only=True):
     user: UserId | None = None
     chunk_users: int = CHUNK_USERS
     attempt: int = 0
+    expires_ms: int = 0
 
     @property
     def chunks(self) -> int:

@@ -19,7 +19,7 @@ class JobStarter(Protocol):
     """Starts jobs, and shows their progress."""
 
     async def put_chunks(
-        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+        self, job: Job, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
     ) -> None:
         """Store the chunks for at least `kept_days`, or permanently. Idempotent. Call it before `start`."""
         ...
@@ -39,9 +39,7 @@ class JobStore(Protocol):
     Raises `overloaded` if nothing was written, and `outcome_unknown` if the write may have been applied.
     """
 
-    async def put_chunks(
-        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
-    ) -> None:
+    async def put_chunks(self, job: Job, chunks: Sequence[Sequence[UserId]], kept_days: int | None) -> None:
         """Store the users of a job in chunks. Idempotent."""
         ...
 
@@ -53,7 +51,9 @@ class JobStore(Protocol):
         """Write the job, its entry in the tenant's list and its first check, atomically. False: it exists."""
         ...
 
-    async def read(self, tenant: TenantId, job: JobId) -> Job | None: ...
+    async def read(self, tenant: TenantId, job: JobId) -> Job | None:
+        """Return a job. None: it does not exist, or has expired."""
+        ...
 
     async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]: ...
 
@@ -67,6 +67,13 @@ class JobStore(Protocol):
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
         """Change the state. False: the job changed since it was read."""
+        ...
+
+    async def renew(self, job: Job, done: Sequence[ChunkResult]) -> None:
+        """Store an unfinished job, its chunks and its marks as long as one that is created now.
+
+        Does nothing while more than half of that time is left.
+        """
         ...
 
     async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:

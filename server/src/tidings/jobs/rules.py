@@ -7,6 +7,9 @@ from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobKind, JobP
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 
+DAY_MS = 86_400_000
+MIN_ERASURE_DAYS = 30
+"""An erasure waits for an approval, and for its last step. Its jobs are stored for at least this number of days."""
 RATE_OVER_MS = 10_000
 FIRST_CHECK_MS = 5_000
 _MAX_CHECK_INTERVAL_MS = 300_000
@@ -22,6 +25,16 @@ _NOT_CANCELLED = {
     JobKind.ERASE: "An erasure cannot be cancelled: a part of the user is erased.",
     JobKind.EXPORT: "An export cannot be cancelled. Its archive is deleted after 7 days.",
 }
+
+
+def retention_days(kind: JobKind, days: int) -> int:
+    """Return how long a job is stored, given the retention of jobs."""
+    return max(days, MIN_ERASURE_DAYS) if kind is JobKind.ERASE else days
+
+
+def kept_from_ms(job: Job, now_ms: int) -> int:
+    """Return the time from which the retention of a job counts that is created or renewed now: not before its start."""
+    return max(job.created_ms, job.starts_ms, now_ms)
 
 
 def first_check_ms(job: Job, now_ms: int) -> int:

@@ -37,13 +37,13 @@ class JobService:
         self._clock = clock
 
     async def put_chunks(
-        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+        self, job: Job, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
     ) -> None:
         """Store the users of a job before `start`, so that a job that exists has all its chunks. Idempotent.
 
         The chunks are stored for at least `kept_days`. None: permanently.
         """
-        await self._store.put_chunks(tenant, job, chunks, kept_days)
+        await self._store.put_chunks(job, chunks, kept_days)
 
     async def start(self, job: Job, /) -> bool:
         """Create the job and publish its chunks. Idempotent. False: an earlier attempt created it."""
@@ -103,9 +103,11 @@ class JobService:
                 raise job_not_found()
             done = await self._store.done(tenant, job)
             note_change({"state": found.state}, {"state": state})
-            if rules.changes_state(found, state, done) and not await self._store.change(
-                found, state, self._clock.now_ms()
-            ):
+            if not rules.changes_state(found, state, done):
+                return
+            if state is JobState.RUNNING:
+                await self._store.renew(found, done)
+            if not await self._store.change(found, state, self._clock.now_ms()):
                 raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the job. Try again.")
 
         await retry_on_conflict(step)
@@ -152,7 +154,7 @@ class JobSweeper:
             await self.sweep(due)
 
     async def sweep(self, due: DueJob) -> None:
-        """Check one job and schedule its next check."""
+        """Check one job and schedule its next check. A job that runs does not expire."""
         job = await self._store.read(due.tenant, due.job)
         done = await self._store.done(due.tenant, due.job)
         if job is None or job.state is not JobState.RUNNING or len(done) == job.chunks:
@@ -161,6 +163,7 @@ class JobSweeper:
             # Resuming a paused job schedules its checks again.
             await self._store.unschedule(due)
             return
+        await self._store.renew(job, done)
         found = rules.StalledChunks((), due.fences)
         if rules.is_stalled(due, len(done)):
             found = await self._find_lost(job, due, done)

@@ -5,8 +5,9 @@ import hashlib
 from collections.abc import Sequence
 from itertools import batched
 
+from tidings.jobs import rules
 from tidings.jobs.model import CHUNK_USERS, ChunkResult, DueJob, Job, JobClaim, JobId, JobKind, JobState
-from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.clock import Clock, format_ms, parse_ms
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import ChatId, TenantId, UserId, ulid_ms
@@ -39,15 +40,12 @@ from tidings.schema.tables.patterns import jobs as patterns
 _TABLE = "inbox"
 _MAX_DUE = 100
 _DUE_BEFORE = KeyTemplate("{at_ms:013d}#")
-_DAY_S = 24 * 3600
 _CLAIM_DAYS = 7
 _OF_MEMBERS = "m"
-RETENTION_DAYS = 90
 _LATER_DAYS = 3
-"""Time between the expiry of a list entry, its job and its done marks.
+"""Time between the expiry of a list entry, its job, and the job's chunks and done marks.
 
-DynamoDB deletes expired items up to two days late. The list entry must go first and the done marks last: a job without
-its marks would run again.
+The list entry must go first, and chunks and marks last: a job without its marks would run again.
 """
 _CHUNKS_PER_BATCH = 25
 _WRITERS = 4
@@ -57,15 +55,15 @@ _DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
 class DynamoJobStore:
     due_shards = SHARDS
 
-    def __init__(self, client: DynamoClient, kept_days: int = RETENTION_DAYS) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, retention_days: int) -> None:
         self._client = client
-        self._retention_days = kept_days
+        self._clock = clock
+        self._retention_days = retention_days
 
-    async def put_chunks(
-        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
-    ) -> None:
-        until = self._chunk_ttl(job, kept_days)
-        items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
+    async def put_chunks(self, job: Job, chunks: Sequence[Sequence[UserId]], kept_days: int | None) -> None:
+        # Not before their notifications, whose recipients they list.
+        until = {} if kept_days is None else self._expiry(job, 2, kept_days)
+        items = [_chunk_item(job, number, users) | until for number, users in enumerate(chunks)]
         writes = (
             self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
             for some in batched(items, _CHUNKS_PER_BATCH)
@@ -73,14 +71,10 @@ class DynamoJobStore:
         with translate_write_errors:
             await gather_limited(writes, _WRITERS)
 
-    def _ttl(self, job: JobId, order: int) -> dict[str, ItemValue]:
-        return _until(job, self._retention_days + order * _LATER_DAYS)
-
-    def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, ItemValue]:
-        """Return when the chunks expire: not before their notifications, whose recipients they list."""
-        if kept_days is None:
-            return {}
-        return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
+    def _expiry(self, job: Job, order: int, kept_days: int = 0) -> dict[str, ItemValue]:
+        """Return when an item of a job expires that is created or renewed now."""
+        days = max(rules.retention_days(job.kind, self._retention_days), kept_days)
+        return _until(rules.kept_from_ms(job, self._clock.now_ms()), days + order * _LATER_DAYS)
 
     async def claim(self, tenant: TenantId, chat: ChatId, key: str, claim: JobClaim) -> JobClaim:
         item: dict[str, ItemValue] = {
@@ -89,7 +83,7 @@ class DynamoJobStore:
             "job": claim.job,
             "fingerprint": claim.fingerprint,
             "created_at": format_ms(ulid_ms(claim.job)),
-            **_until(claim.job, _CLAIM_DAYS),
+            **_until(ulid_ms(claim.job), _CLAIM_DAYS),
         }
         try:
             await self._client.put(
@@ -105,9 +99,11 @@ class DynamoJobStore:
     async def create(self, job: Job, due: DueJob) -> bool:
         actions = [
             Put(
-                table=_TABLE, item=_job_item(job) | self._ttl(job.id, 1), condition="attribute_not_exists(PK)"
+                table=_TABLE,
+                item=_job_item(job) | self._expiry(job, 1),
+                condition="attribute_not_exists(PK)",
             ),
-            Put(table=_TABLE, item=_listed_item(job) | self._ttl(job.id, 0)),
+            Put(table=_TABLE, item=_listed_item(job) | self._expiry(job, 0)),
             Put(table=_TABLE, item=_due_item(due)),
         ]
         with translate_write_errors:
@@ -116,7 +112,9 @@ class DynamoJobStore:
     async def read(self, tenant: TenantId, job: JobId) -> Job | None:
         with translate_read_errors:
             item = await self._client.get(patterns.READ, _key(tenant, job, JOB_SORT.render()))
-        return None if item is None else _job_from_item(tenant, job, item)
+        found = None if item is None else _job_from_item(tenant, job, item)
+        # DynamoDB deletes expired items late, in any order: the marks of an expired job may be missing.
+        return None if found is None or found.expires_ms <= self._clock.now_ms() else found
 
     async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]:
         with translate_read_errors:
@@ -134,7 +132,8 @@ class DynamoJobStore:
             "done": done.users,
             "failed": list(done.failed),
             "at": done.at_ms,
-            **self._ttl(job, 2),
+            # At least as long as a job that was created, started or resumed before this chunk was done.
+            **_until(done.at_ms, rules.retention_days(JobKind.ERASE, self._retention_days) + 2 * _LATER_DAYS),
         }
         with translate_write_errors:
             await self._client.put(patterns.MARK_DONE, item, repeatable=True)
@@ -168,6 +167,34 @@ class DynamoJobStore:
                     },
                 )
             )
+
+    async def renew(self, job: Job, done: Sequence[ChunkResult]) -> None:
+        days = rules.retention_days(job.kind, self._retention_days)
+        if job.expires_ms > self._clock.now_ms() + (days / 2 + _LATER_DAYS) * rules.DAY_MS:
+            return
+        marks = [DONE_SORT.render(chunk=each.chunk) for each in done]
+        chunks = [CHUNK_SORT.render(chunk=number) for number in rules.missing_chunks(job, done)]
+        with translate_write_errors:
+            # The job after its chunks and marks: it must not outlive them.
+            await gather_limited(self._renew(job, sort, 2) for sort in (*marks, *chunks))
+            await self._renew(job, JOB_SORT.render(), 1)
+            await self._client.put(
+                patterns.LIST_AGAIN, _listed_item(job) | self._expiry(job, 0), repeatable=True
+            )
+
+    async def _renew(self, job: Job, sort: str, order: int) -> None:
+        """Set when an item expires. An item that does not exist, or never expires, stays as it is."""
+        await condition_held(
+            self._client.update(
+                patterns.RENEW,
+                _key(job.tenant, job.id, sort),
+                "SET #ttl = :ttl",
+                condition="#ttl < :ttl",
+                names={"#ttl": "ttl"},
+                values={f":{name}": value for name, value in self._expiry(job, order).items()},
+                repeatable=True,
+            )
+        )
 
     async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
         parts = await asyncio.gather(*(self._part(tenant, n, limit, below) for n in range(SHARDS)))
@@ -241,16 +268,16 @@ def _due_from_item(item: Item) -> DueJob:
     return DueJob(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]), fences)
 
 
-def _until(job: JobId, days: int) -> dict[str, ItemValue]:
-    return {"ttl": ulid_ms(job) // 1000 + days * _DAY_S}
+def _until(at_ms: int, days: int) -> dict[str, ItemValue]:
+    return {"ttl": (at_ms + days * rules.DAY_MS) // 1000}
 
 
 def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, ItemValue]:
     return {"PK": OF_JOB.render(tenant=tenant, job=job), "SK": sort}
 
 
-def _chunk_item(tenant: TenantId, job: JobId, chunk: int, users: Sequence[UserId]) -> dict[str, ItemValue]:
-    return _key(tenant, job, CHUNK_SORT.render(chunk=chunk)) | {"uids": list(users)}
+def _chunk_item(job: Job, chunk: int, users: Sequence[UserId]) -> dict[str, ItemValue]:
+    return _key(job.tenant, job.id, CHUNK_SORT.render(chunk=chunk)) | {"uids": list(users)}
 
 
 def _job_item(job: Job) -> dict[str, ItemValue]:
@@ -303,6 +330,7 @@ def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
         user=item.get("user"),
         chunk_users=int(item.get("chunk_users", CHUNK_USERS)),
         attempt=int(item.get("attempt", 0)),
+        expires_ms=int(item["ttl"]) * 1000,
     )
 
 

@@ -12,7 +12,9 @@ async def test_an_owner_turns_search_on_and_off(console: ConsoleApp) -> None:
     path = f"/admin/v1/tenants/{console.tenant}"
     assert (await owner("GET", path)).json()["settings"]["search"] is False
     job = (await owner("POST", f"{path}/search/enable")).json()["job"]
-    found = await DynamoJobStore(console.use_cases.client).read(console.tenant, JobId(job))
+    found = await DynamoJobStore(console.use_cases.client, console.use_cases.clock, 90).read(
+        console.tenant, JobId(job)
+    )
     assert found is not None
     assert (found.kind, found.total) == (JobKind.INDEX, 256)
     assert (await owner("GET", path)).json()["settings"]["search"] is True

@@ -13,7 +13,6 @@ from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
 from tidings.app.processes.channel_chunks import process_chunks
-from tidings.app.wiring.inboxes import build_sweeper
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef, DueJob
 from tidings.jobs.service import JobSweeper
@@ -42,7 +41,7 @@ async def test_chunks_behind_lag_are_left_and_lost_chunks_are_published_after_it
         chunks = KafkaChunkPublisher(publisher)
         made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
         with closing(made) as consumers:
-            jobs = build_sweeper(at.client, at.clock, chunks, consumers.progress)
+            jobs = JobSweeper(at.cases.job_store, chunks, consumers.progress, at.clock)
             await waits_for_lag(at, jobs, chunks, connection)
 
 
@@ -53,7 +52,7 @@ async def test_a_check_that_another_process_has_moved_has_no_effect(
     async with open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at:
         await at.send(USERS)
         sent = at.chunks.take()
-        queue = DynamoJobStore(at.client)
+        queue = DynamoJobStore(at.client, at.clock, 90)
         sweeper = JobSweeper(queue, at.chunks, consumed_all, at.clock)
         at.clock.ahead_ms += 100_000
         (moved,) = await due_checks(at, queue)
@@ -104,7 +103,7 @@ async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
 
 
 async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
-    for due in await due_checks(at, DynamoJobStore(at.client)):
+    for due in await due_checks(at, DynamoJobStore(at.client, at.clock, 90)):
         await jobs.sweep(due)
 
 

@@ -6,7 +6,6 @@ from fixtures.dispatcher_env import ACCEPTED, BUSY, DispatcherEnv
 from fixtures.use_cases import BEN, UseCaseEnv
 
 from tidings.accounts.model import Scope
-from tidings.app.wiring.inboxes import build_sweeper
 from tidings.connections.model import LookupResult, Route
 from tidings.inboxes.channels.jobs import ChannelJobs
 from tidings.inboxes.channels.push import PushChunks, PushJobs
@@ -16,6 +15,7 @@ from tidings.inboxes.model import InboxId, InboxKey, NotificationId
 from tidings.inboxes.preferences import CategorySettings, Channel, Digest
 from tidings.inboxes.sender import SendNotificationRequest
 from tidings.jobs.model import JobKind
+from tidings.jobs.service import JobSweeper
 from tidings.kernel.ids import TenantId, UserId
 from tidings.push.inbox_alerts import InboxAlertSender
 from tidings.push.model import PushAction, PushPreferences, PushResult, QuietHours
@@ -63,7 +63,7 @@ class InboxPushEnv(DispatcherEnv):
                 start={Channel.PUSH: PushJobs(jobs, has_providers)}, send={JobKind.PUSH: chunks.send}
             )
         )
-        self.sweeper = build_sweeper(use_cases.client, clock, self.rest.chunks, self.rest.chunks.progress)
+        self.sweeper = JobSweeper(self.inboxes.job_store, self.rest.chunks, self.rest.chunks.progress, clock)
 
     async def open(self, *devices: str, spec: InboxSpec = SPEC) -> None:
         await self.prepare(0, *devices)

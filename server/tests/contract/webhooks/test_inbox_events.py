@@ -5,7 +5,7 @@ from typing import Any
 from fixtures.use_cases import UseCaseEnv, code_of
 from fixtures.webhook_events import ProducerEnv, about, opened
 
-from tidings.app.wiring.inboxes import build_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import build_inboxes
 from tidings.inboxes.config import InboxSpec
 from tidings.inboxes.model import InboxId, InboxKey, NotificationId
 from tidings.inboxes.preferences import CategorySettings, Channel, Throttle
@@ -26,8 +26,8 @@ class InboxEnv:
         self.env, self.refs = env, list[Any]()
         use_cases = env.use_cases
         self.cases = build_inboxes(use_cases.client, use_cases.ring, use_cases.clock, self, events=env.events)
-        self.sweeper = build_sweeper(
-            use_cases.client, use_cases.clock, self, self.progress, env.events.job_ended
+        self.sweeper = JobSweeper(
+            self.cases.job_store, self, self.progress, use_cases.clock, env.events.job_ended
         )
 
     def publish(self, refs: Any) -> None:

@@ -23,10 +23,8 @@ class StartedJobs:
         self.jobs: dict[JobId, Job] = {}
         self.users: dict[JobId, Sequence[UserId]] = {}
 
-    async def put_chunks(
-        self, _: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], __: int | None, /
-    ) -> None:
-        self.users[job] = chunks[0]
+    async def put_chunks(self, job: Job, chunks: Sequence[Sequence[UserId]], _: int | None, /) -> None:
+        self.users[job.id] = chunks[0]
 
     async def start(self, job: Job, /) -> bool:
         return self.jobs.setdefault(job.id, job) is job

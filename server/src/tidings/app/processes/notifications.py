@@ -18,7 +18,7 @@ from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
 from tidings.app.wiring.erasure import ErasureWiring
 from tidings.app.wiring.exports import ExportWiring
-from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes
 from tidings.app.wiring.mail import build_mail_worker, mail_options, open_smtp, smtp_options
 from tidings.app.wiring.media import s3_component, s3_options
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
@@ -171,7 +171,7 @@ class ChunkConsumer(Component):
     @override
     async def start(self) -> None:
         publisher, spawn = self._lines.publisher.value, self._host.tasks.spawn
-        client, clock, chunks = self._engines.dynamo.value, self._host.clock, KafkaChunkPublisher(publisher)
+        clock, chunks = self._host.clock, KafkaChunkPublisher(publisher)
         commands = self._commands(publisher)
         cases, self._live = build_process_inboxes(
             self._engines,
@@ -184,7 +184,7 @@ class ChunkConsumer(Component):
         self.worker.use_channels(self._channels(cases))
         self._start_users(cases, commands, publisher)
         on_ended = self._engines.events.value.job_ended
-        jobs = build_sweeper(client, clock, chunks, self._lines.progress, on_ended)
+        jobs = JobSweeper(cases.job_store, chunks, self._lines.progress, clock, on_ended)
         work = RecordHandlers(
             decode_chunk,
             lambda batch: process_chunks(cases.worker, batch),

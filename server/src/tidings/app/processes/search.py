@@ -68,7 +68,7 @@ class SearchConsumer(Component):
 
     @override
     async def start(self) -> None:
-        parts = SearchWorkerParts(self._host, self._engines, self._index.value)
+        parts = SearchWorkerParts(self._settings, self._host, self._engines, self._index.value)
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
         work = RecordHandlers(
             decode_committed,

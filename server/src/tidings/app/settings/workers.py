@@ -14,8 +14,9 @@ class InboxesSettings(Struct, frozen=True, kw_only=True):
     job_retention_days: Annotated[
         int,
         Meta(
-            description="How long jobs are shown. Their recipients are kept as long as the notifications of the inbox, because a "
-            "recall needs them.",
+            description="How long jobs are shown after their start. A job that runs does not expire, and a paused one can be "
+            "resumed for at least half of this time. Jobs of erasures are kept for at least 30 days. Recipients are kept as "
+            "long as the notifications of the inbox, because a recall needs them.",
             ge=1,
             le=3650,
         ),

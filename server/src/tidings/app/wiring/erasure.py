@@ -83,7 +83,7 @@ def build_command_erasures(
     settings: Settings, client: DynamoClient, clock: Clock, keys: KeyRing | None = None
 ) -> ErasureService:
     """Build the service of a command. It has no Kafka: the job sweeper publishes the chunk within some seconds."""
-    store = DynamoJobStore(client, settings.inboxes.job_retention_days)
+    store = DynamoJobStore(client, clock, settings.inboxes.job_retention_days)
     return build_erasure_service(client, JobService(store, UnpublishedChunks(), clock), clock, keys)
 
 

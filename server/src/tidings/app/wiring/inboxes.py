@@ -37,9 +37,9 @@ from tidings.inboxes.store import (
     RedisConfigInvalidation,
 )
 from tidings.jobs.model import Job
-from tidings.jobs.ports import ChunkPublisher, JobStore, OnJobEnded, ReadProgress
-from tidings.jobs.service import JobService, JobSweeper
-from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
+from tidings.jobs.ports import ChunkPublisher, JobStore
+from tidings.jobs.service import JobService
+from tidings.jobs.store import DynamoJobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
@@ -85,12 +85,12 @@ def build_inboxes(
     notifier: InboxNotifier | None = None,
     broadcasts: BroadcastServices | None = None,
     invalidation: RedisConfigInvalidation | None = None,
-    job_retention_days: int = RETENTION_DAYS,
+    job_retention_days: int = InboxesSettings().job_retention_days,
     events: EventProducer | None = None,
     add_members: AddMembers = _add_no_members,
 ) -> InboxServices:
     """Build all services. Without `broadcasts`, broadcast logs are read from their beginning."""
-    notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
+    notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, clock, job_retention_days)
     broadcasts = broadcasts or build_broadcasts(client, clock, NoSnapshots())
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs = JobService(stores.jobs, chunks, clock)
@@ -138,7 +138,7 @@ class _Stores:
     jobs: DynamoJobStore
 
     @classmethod
-    def of(cls, client: DynamoClient, job_retention_days: int) -> Self:
+    def of(cls, client: DynamoClient, clock: Clock, job_retention_days: int) -> Self:
         return cls(
             inboxes=DynamoInboxStore(client),
             contents=DynamoContentStore(client),
@@ -146,7 +146,7 @@ class _Stores:
             readers=DynamoReadTracker(client),
             profiles=DynamoProfileStore(client),
             preferences=DynamoPreferenceStore(client),
-            jobs=DynamoJobStore(client, job_retention_days),
+            jobs=DynamoJobStore(client, clock, job_retention_days),
         )
 
 
@@ -255,17 +255,6 @@ def build_process_inboxes(
         settings=settings,
         add_members=add_members,
     )
-
-
-def build_sweeper(
-    client: DynamoClient,
-    clock: Clock,
-    chunks: ChunkPublisher,
-    read_progress: ReadProgress,
-    on_ended: OnJobEnded | None = None,
-) -> JobSweeper:
-    """Build the sweeper of a worker process. Other processes publish each chunk once."""
-    return JobSweeper(DynamoJobStore(client), chunks, read_progress, clock, on_ended)
 
 
 def inbox_use_cases(services: InboxServices) -> InboxUseCases:

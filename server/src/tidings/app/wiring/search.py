@@ -251,7 +251,8 @@ async def open_index(settings: Settings, clock: Clock) -> AsyncIterator[SearchIn
 def build_search_switch(
     settings: Settings, client: DynamoClient, tenants: TenantService, clock: Clock
 ) -> SearchSwitch:
-    jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), UnpublishedChunks(), clock)
+    store = DynamoJobStore(client, clock, settings.inboxes.job_retention_days)
+    jobs = JobService(store, UnpublishedChunks(), clock)
     return SearchSwitch(tenants, SearchRebuild(jobs, PARTS, clock))
 
 
@@ -270,7 +271,9 @@ async def _no_intervals(_chat: ChatKey, _user: UserId) -> Sequence[Interval]:
 class SearchWorkerParts:
     """The parts of a search process, which share the index."""
 
-    def __init__(self, host: ProcessContext, engines: EngineComponents, index: SearchIndex) -> None:
+    def __init__(
+        self, settings: Settings, host: ProcessContext, engines: EngineComponents, index: SearchIndex
+    ) -> None:
         client, clock, keys = engines.dynamo.value, host.clock, engines.keys.value
         log = DynamoLogReader(client)
         texts = SearchableHistory(History(log, _no_intervals, engines.user_keys.value, clock))
@@ -291,7 +294,7 @@ class SearchWorkerParts:
             self.stats,
         )
         self.rebuild = RebuildWorker(
-            DynamoJobStore(client),
+            DynamoJobStore(client, clock, settings.inboxes.job_retention_days),
             UserDirectory(DynamoUserStore(client, keys, engines.user_keys.value)),
             ChatsFromRows(build_chat_row_reader(client, engines.epoch)),
             indexer=chats,

@@ -25,24 +25,23 @@ class ChannelJobs:
     async def start(
         self, parent: Job, chunk: int, users: Sequence[UserId], *, starts_ms: int, attempt: int
     ) -> None:
-        job = self._job_id(parent.id, chunk, attempt, users)
+        id_ = self._job_id(parent.id, chunk, attempt, users)
         # The age of a notification counts from the first job.
         is_first = parent.kind is not self._kind
-        await self._jobs.put_chunks(parent.tenant, job, [users], 0)
-        await self._jobs.start(
-            Job(
-                tenant=parent.tenant,
-                id=job,
-                kind=self._kind,
-                inbox=parent.inbox,
-                notification=parent.notification,
-                source=job,
-                total=len(users),
-                created_ms=self._clock.now_ms() if is_first else parent.created_ms,
-                starts_ms=starts_ms,
-                attempt=attempt,
-            )
+        job = Job(
+            tenant=parent.tenant,
+            id=id_,
+            kind=self._kind,
+            inbox=parent.inbox,
+            notification=parent.notification,
+            source=id_,
+            total=len(users),
+            created_ms=self._clock.now_ms() if is_first else parent.created_ms,
+            starts_ms=starts_ms,
+            attempt=attempt,
         )
+        await self._jobs.put_chunks(job, [users], 0)
+        await self._jobs.start(job)
 
     def _job_id(self, parent: JobId, chunk: int, attempt: int, users: Sequence[UserId]) -> JobId:
         named = "#".join((self._kind, parent, str(chunk), str(attempt), *users))

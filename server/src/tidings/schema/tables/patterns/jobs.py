@@ -43,6 +43,13 @@ READ_PROGRESS = query(
     PatternRole.SHOWS,
     "Done, failed, rate, time left.",
 )
+RENEW = update(
+    "jobs.renew",
+    INBOX,
+    "t#TJ#job: job, k#n or d#n, if it expires earlier",
+    "Store an unfinished job longer, with its chunks and marks.",
+)
+LIST_AGAIN = put("jobs.list_again", INBOX, "t#TL#shard, jb#job", "Store the list entry of such a job longer.")
 CHANGE = update("jobs.change", INBOX, "t#TJ#job, job, if version = n", "Pause, resume, cancel, finish.")
 LIST = query(
     "jobs.list",
