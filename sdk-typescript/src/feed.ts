@@ -71,14 +71,9 @@ export class Feed {
   /** @internal Show changes of notifications. Those in `added` are newer than the loaded ones. */
   onChanged(added: readonly string[]): void {
     for (const id of added) if (this.#cursor === undefined || id > this.#cursor) this.#loaded.add(id);
-    // Race: the page that is being read may have been answered before this change. Read again.
-    if (this.#reading && added.length) this.#isStale = true;
-    this.#publish();
-  }
-
-  /** @internal Race: the page that is being read may have been answered before this mark. Read it again. */
-  onMark(): void {
+    // Race: the page that is being read may have been answered before this change. Read it again.
     if (this.#reading) this.#isStale = true;
+    this.#publish();
   }
 
   async #read(isReload: boolean): Promise<void> {

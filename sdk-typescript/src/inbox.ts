@@ -214,7 +214,6 @@ export class Inbox {
   ): Promise<InboxCounts> {
     const before = [...this.#notifications.entries()].flatMap(([, each]) => (isMarked(each) ? [each] : []));
     this.#set(before.map((each) => ({ ...each, ...marked })));
-    for (const feed of this.#feeds.values()) feed.onMark();
     this.#marking++;
     const answer = this.#backend.request("mark", { inbox: this.name, ...request, ...this.#atLeast });
     this.#lastMarks = Promise.allSettled([this.#lastMarks, answer]);

@@ -150,6 +150,28 @@ test("a page that was requested before a mark does not undo it", async () => {
   expect(feed.notification(id).get()?.is_read).toBe(true);
 });
 
+test("a page that was requested before an amendment and a recall does not undo them", async () => {
+  const [amended, recalled] = [scripted.put(), scripted.put()];
+  const feed = client.inbox().feed();
+  feed.open();
+  await until(() => feed.ids.get().length === 2);
+  const { notifications: read } = server.answers;
+  if (!read) throw new Error("the script has no answer");
+  let isAnswered = false;
+  server.answers.notifications = (request) => {
+    const answer = structuredClone(read(request)); // the state before the changes
+    server.answers.notifications = read;
+    scripted.amend(amended.id);
+    scripted.recall(recalled.id);
+    isAnswered = true;
+    return answer;
+  };
+  server.cut();
+  await until(() => isAnswered && !feed.range.get().isLoading);
+  expect(feed.notification(amended.id).get()).toMatchObject({ version: 2, message: { text: "amended" } });
+  expect(feed.ids.get()).toEqual([amended.id]);
+});
+
 test("a mark on another device is read again", async () => {
   const { id } = scripted.put();
   const feed = client.inbox().feed();
@@ -168,18 +190,12 @@ test("a broadcast arrives live, is counted, and disappears when it is recalled",
   await until(() => client.inbox().counts.get()?.unread === 1 && feed.ids.get().length === 1);
   expect(server.tries("counts").at(-1)).toMatchObject({ at_least: 1 });
   await client.inbox().markRead([id]);
-  server.push({
-    broadcast: {
-      inbox: "default",
-      up_to: 1,
-      amended: [{ id, at: 1, delivered_at: 1, message: { text: "amended" }, version: 2 }],
-    },
-  });
+  scripted.amend(id);
   await until(() => feed.notification(id).get()?.version === 2);
   expect(feed.notification(id).get()?.is_read, "a push has not the user's own state").toBe(true);
   scripted.recall(id);
   await until(() => !feed.ids.get().length);
-  await until(() => client.inbox().counts.get()?.broadcasts_up_to === 2);
+  await until(() => client.inbox().counts.get()?.broadcasts_up_to === 3);
 });
 
 test("after a restore any counts are newer, and at_least is reset", async () => {

@@ -57,6 +57,15 @@ export class ScriptedInbox {
     return added;
   }
 
+  amend(id: string): void {
+    const amended = Object.assign(this.notifications.get(id) ?? {}, {
+      message: { text: "amended" },
+      version: 2,
+    });
+    const { is_read: _, ...pushed } = amended;
+    this.#server.push({ broadcast: { inbox: "default", up_to: ++this.upTo, amended: [pushed] } });
+  }
+
   recall(id: string): void {
     this.notifications.delete(id);
     this.version++;
