@@ -53,12 +53,17 @@ def ask(port: int, bearer: str, method: str, path: str, body: object = None, **h
 
 
 def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
-    """Configure a schema that doubles at each level, then one just below the bound, and send notifications to both."""
+    """Configure a schema that doubles at each level, one with many patterns and one just below the bound; use them."""
     ends_at, statuses = time.monotonic() + seconds, defaultdict[str, set[int]](set)
     defs = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(18)}
     doubling = {"$defs": {**defs, "d18": {"const": "never"}}, "$ref": "#/$defs/d0"}
-    items = {"anyOf": [{"type": "string", "pattern": f"^x{n}"} for n in range(350)]}
-    schemas = {"doubling": doubling, "costly": {"properties": {"title": {}, "a": {"items": items}}}}
+    schemas = {"doubling": doubling}
+    for name, make in (
+        ("patterns", lambda n: {"pattern": f"^x{n}"}),
+        ("costly", lambda n: {"minLength": n + 2}),
+    ):
+        items = {"anyOf": [{"type": "string", **make(n)} for n in range(350)]}
+        schemas[name] = {"properties": {"title": {}, "a": {"items": items}}}
     for name, schema in schemas.items():
         wanted = {"title": name, "categories": [], "payload_schema": schema}
         statuses[f"set {name}"].add(ask(port, bearer, "PUT", f"/v1/inboxes/{name}", wanted))

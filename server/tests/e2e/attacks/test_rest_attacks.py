@@ -66,6 +66,8 @@ async def test_exponential_schemas_do_not_affect_others(start: Start, evil: str)
     assert attacked.achieved == {
         "set doubling": [400],
         "doubling": [404],
+        "set patterns": [400],
+        "patterns": [404],
         "set costly": [200],
         "costly": [422],
     }
